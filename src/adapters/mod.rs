@@ -1,0 +1,122 @@
+//! OpPlan → [`Dispenser`] → [`Outcome`], and each target's admin side. One table row a driver; none knows
+//! another, none retries.
+
+pub mod diag;
+pub mod mongodb;
+pub mod stdout;
+
+use crate::functions::Context;
+use crate::plan::{BindError, Form, OpPlan};
+use futures_util::future::BoxFuture;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A parameter of a driver: from these come `--help` and the errors for unknown parameters.
+pub struct Parameter {
+    pub name: &'static str,
+    pub default: Option<&'static str>,
+    pub help: &'static str,
+}
+
+/// What an adapter is connected with.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// The activity's alias, for messages.
+    pub alias: String,
+    /// Parameters of [`AdapterRow::parameters`], as given.
+    pub parameters: indexmap::IndexMap<String, String>,
+    /// How many logical threads will run ops at once.
+    pub threads: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AdapterError {
+    /// A parameter or an op that cannot work: usage, exit 2.
+    #[error("{0}")]
+    Configuration(String),
+    /// The target does not answer or refuses us: exit 3.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+/// What is known of a target; absent is unknown, never an error. Holds no password.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TargetFacts {
+    /// `mongodb`, `stdout`, `diag`.
+    pub kind: String,
+    pub version: Option<String>,
+    pub topology: Option<String>,
+    pub uri: Option<String>,
+    /// What applies to commands that do not set their own: `("writeConcern", "w:1")`, pool size and so on.
+    pub settings: Vec<(String, String)>,
+}
+
+/// One connected target: a client of one activity.
+pub trait Adapter: Send + Sync {
+    fn facts(&self) -> &TargetFacts;
+    /// Makes the dispenser of one op.
+    fn dispenser(&self, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError>;
+    /// Brings connections up before the clock starts.
+    fn warm_up(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(async { Ok(()) })
+    }
+    /// Flushes and closes; an error here is an error of the run (a closed pipe, a full disk).
+    fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// What a logical thread keeps from cycle to cycle, so that cycles allocate nothing.
+#[derive(Default)]
+pub struct Scratch {
+    /// The bound op.
+    pub bytes: Vec<u8>,
+}
+
+/// One op, ready to run for any cycle.
+pub trait Dispenser: Send + Sync {
+    /// Makes the op of `cycle` in `scratch`.
+    fn bind(&self, cycle: i64, context: &mut Context, scratch: &mut Scratch) -> Result<(), BindError>;
+    /// Runs what `bind` made. May be called again for a retry.
+    fn run<'a>(&'a self, cycle: i64, scratch: &'a Scratch) -> Run<'a>;
+}
+
+/// A running op. `Ready` where nothing had to be awaited, so that such ops allocate nothing.
+pub enum Run<'a> {
+    Ready(Outcome),
+    Pending(BoxFuture<'a, Outcome>),
+}
+
+/// What came back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Bytes of the op as sent.
+    pub bytes_sent: u64,
+    /// Documents in the reply.
+    pub docs_returned: u64,
+    pub failure: Option<Failure>,
+}
+
+/// An op that failed, or wrote only part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The server's code name (`DuplicateKey`) or our own (`ConnectionFailed`).
+    pub name: Cow<'static, str>,
+    /// The reference's exception name, matched by `errors=` too.
+    pub exception: Option<&'static str>,
+    pub message: String,
+    /// The reply was `ok` but wrote only part (`writeErrors`, `writeConcernError`).
+    pub partial: bool,
+}
+
+/// A driver.
+pub struct AdapterRow {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub form: Form,
+    pub parameters: &'static [Parameter],
+    pub connect: fn(Config) -> BoxFuture<'static, Result<Arc<dyn Adapter>, AdapterError>>,
+}
+
+/// Every driver: `nbrs --list-drivers` reads this table.
+pub static ADAPTERS: &[&AdapterRow] = &[&mongodb::ROW, &stdout::ROW, &diag::ROW];

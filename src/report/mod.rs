@@ -1,0 +1,1 @@
+//! Frames and Summary → text and JSON. Never sees the engine.
