@@ -1,1 +1,176 @@
-//! Frames and Summary → text and JSON. Never sees the engine.
+//! What a run was asked to do and what it did → text and JSON. Takes plain data, gives text; never sees the
+//! engine, an adapter or the target.
+//!
+//! | in | out | file |
+//! |--|--|--|
+//! | [`Header`] | the lines before a step starts | [`header`] |
+//! | [`Standing`] | a progress line per interval | [`progress`] |
+//! | [`Interval`] | the live bar | [`bar`] |
+//! | [`Activity`] | the summary of a step, and a closing line | [`summary`] |
+//! | [`Run`] | the result file, `nbrs-result/1` | [`json`] |
+//!
+//! The summary and the result file show the same numbers: both take them from [`figures`]. Numbers for people
+//! are spelt in [`wording`].
+
+pub mod bar;
+pub mod figures;
+pub mod header;
+pub mod json;
+pub mod progress;
+pub mod redact;
+pub mod summary;
+pub mod wording;
+
+pub use bar::{Bar, Bars};
+pub use json::Destination;
+pub use progress::{Interval, Standing};
+
+use crate::metrics::{OpStats, Point};
+use crate::units::Rate;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// What is driven. What is not known is absent, and shown as unknown.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Target {
+    /// `mongodb`, `embedded`, `stdout`, `diag`.
+    pub kind: String,
+    pub version: Option<String>,
+    /// `standalone`, `replica set rs0`, `sharded`, …
+    pub topology: Option<String>,
+    /// Absent where nothing is connected to. A password in it is masked before it is shown.
+    pub uri: Option<String>,
+    /// What is in effect unless an op says otherwise: `("writeConcern", "w:1")`.
+    pub settings: Vec<(String, String)>,
+    /// The target is the server inside nbrs, whose figures say nothing about MongoDB.
+    pub embedded: bool,
+}
+
+/// An op that a step will run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeaderOp {
+    /// `block__op`.
+    pub name: String,
+    /// How often it is in one turn of the sequence.
+    pub ratio: u64,
+    /// Mean size of the op as sent, in bytes; absent where it is not known.
+    pub mean_bytes: Option<f64>,
+}
+
+/// What a step is about to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Header {
+    pub workload: String,
+    pub scenario: Option<String>,
+    pub step: Option<String>,
+    pub alias: String,
+    pub ops: Vec<HeaderOp>,
+    pub cycles: Range<u64>,
+    /// Passes over `cycles`.
+    pub recycles: u64,
+    pub stride: u64,
+    pub threads: usize,
+    pub rate: Option<Rate>,
+    pub target: Target,
+    /// Bytes that the whole step will write, as far as sampling tells; absent where it writes nothing.
+    pub bytes_to_write: Option<u64>,
+    /// Whole sentences, one a line.
+    pub notes: Vec<String>,
+}
+
+/// Why an activity ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// All cycles ran.
+    Complete,
+    /// Somebody asked for it; who, as in `stopped by SIGINT`.
+    Stopped(String),
+    /// An error that was not let pass.
+    Failed { op: String, cycle: u64, name: String, message: String },
+}
+
+/// One op of an activity that has ended.
+#[derive(Debug, Clone)]
+pub struct Op {
+    /// `block__op`.
+    pub name: String,
+    pub stats: OpStats,
+}
+
+/// An activity that has ended.
+#[derive(Debug, Clone)]
+pub struct Activity {
+    pub alias: String,
+    pub workload: String,
+    pub scenario: Option<String>,
+    pub step: Option<String>,
+    pub cycles_asked: u64,
+    /// Cycles that ran to their end.
+    pub cycles_done: u64,
+    pub threads: usize,
+    pub rate: Option<Rate>,
+    /// The most cycles that were due and had not started, at the end of any interval.
+    pub backlog: u64,
+    pub elapsed: Duration,
+    pub ended: Ended,
+    /// In the order of the activity.
+    pub ops: Vec<Op>,
+    /// [`Point::op`] is a position in `ops`.
+    pub series: Vec<Point>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Done,
+    /// An error stopped it, or ops were tried and not one ended well.
+    Failed,
+    /// The target could not be reached.
+    Unreachable,
+    /// A step could not be set up.
+    Misconfigured,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+impl Status {
+    /// The word for it in the result file and in the closing line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Done => "done",
+            Status::Failed => "failed",
+            Status::Unreachable => "unreachable",
+            Status::Misconfigured => "misconfigured",
+            Status::Interrupted => "interrupted",
+            Status::Terminated => "terminated",
+        }
+    }
+}
+
+/// A run that has ended: one activity, or the activities of a scenario in the order they were started.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The words of the command line, the program's name first. Passwords in URIs are masked when written.
+    pub command: Vec<String>,
+    pub started: SystemTime,
+    pub elapsed: Duration,
+    pub status: Status,
+    pub target: Option<Target>,
+    pub activities: Vec<Activity>,
+}
+
+/// A report that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("cannot write the result to {}: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("cannot write the result to standard output: {0}")]
+    Stdout(std::io::Error),
+    #[error("cannot write the result to {}: {} is not a folder", path.display(), folder.display())]
+    NoFolder { path: PathBuf, folder: PathBuf },
+    #[error("cannot write the result to {}: it is a folder; give the name of a file", path.display())]
+    IsFolder { path: PathBuf },
+}
