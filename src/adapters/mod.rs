@@ -7,7 +7,10 @@ pub mod stdout;
 
 use crate::functions::Context;
 use crate::plan::{BindError, Form, OpPlan};
+use crate::span::Text;
+use crate::workload::OpTemplate;
 use futures_util::future::BoxFuture;
+use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -24,7 +27,7 @@ pub struct Config {
     /// The activity's alias, for messages.
     pub alias: String,
     /// Parameters of [`AdapterRow::parameters`], as given.
-    pub parameters: indexmap::IndexMap<String, String>,
+    pub parameters: IndexMap<String, String>,
     /// How many logical threads will run ops at once.
     pub threads: usize,
 }
@@ -116,7 +119,12 @@ pub struct AdapterRow {
     pub form: Form,
     pub parameters: &'static [Parameter],
     pub connect: fn(Config) -> BoxFuture<'static, Result<Arc<dyn Adapter>, AdapterError>>,
+    /// Makes an op for a workload that has none: document-level bindings and the activity's parameters in.
+    pub synthesise: Option<Synthesise>,
 }
+
+/// Document-level bindings and the activity's parameters → an op; an error says what is missing.
+pub type Synthesise = fn(&IndexMap<String, Text>, &IndexMap<String, String>) -> Result<OpTemplate, String>;
 
 /// Every driver: `nbrs --list-drivers` reads this table.
 pub static ADAPTERS: &[&AdapterRow] = &[&mongodb::ROW, &stdout::ROW, &diag::ROW];

@@ -9,4 +9,5 @@ pub static ROW: AdapterRow = AdapterRow {
     form: Form::Command,
     parameters: &[],
     connect: |_| Box::pin(async { todo!() }),
+    synthesise: None,
 };

@@ -2,6 +2,9 @@
 
 use crate::bindings::EvalError;
 use crate::functions::Context;
+use crate::span::Diagnostic;
+use crate::workload::OpTemplate;
+use std::ops::Range;
 
 /// What an adapter makes of an op's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,14 @@ impl CommandTemplate {
         todo!()
     }
 
+    /// Adds a constant field at the end of the command, unless the command sets `key` itself. For what a
+    /// connection applies to commands that do not say (`writeConcern`, `readConcern`); costs nothing per
+    /// cycle.
+    pub fn set_default(&mut self, key: &str, value: bson::RawBson) {
+        let _ = (key, value);
+        todo!()
+    }
+
     /// The first key of the command (`insert`, `find`, …) if it does not depend on the cycle.
     pub fn command(&self) -> Option<&str> {
         todo!()
@@ -54,6 +65,26 @@ impl TextTemplate {
         let _ = (cycle, context, out);
         todo!()
     }
+}
+
+/// An op template, compiled, and what should be said of it.
+pub struct Compiled {
+    pub plan: OpPlan,
+    pub notices: Vec<Diagnostic>,
+}
+
+/// Compiles `op` for an adapter that takes `form`: finds bind points, compiles the bindings that the op uses
+/// (and only those), parses command text. All errors of the op at once, each with its place.
+pub fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagnostic>> {
+    let _ = (op, form);
+    todo!()
+}
+
+/// The mean size in bytes of the bound op, over `n` cycles spread evenly over `cycles`. None where no cycle
+/// could be bound or the range is empty.
+pub fn sample_bytes(plan: &OpPlan, cycles: Range<u64>, n: usize) -> Option<f64> {
+    let _ = (plan, cycles, n);
+    todo!()
 }
 
 /// What an op does, compiled.
