@@ -45,7 +45,7 @@ pub enum AdapterError {
 /// What is known of a target; absent is unknown, never an error. Holds no password.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TargetFacts {
-    /// `mongodb`, `stdout`, `diag`.
+    /// `mongodb`, `embedded` (the embedded server, whose figures are not MongoDB's), `stdout`, `diag`.
     pub kind: String,
     pub version: Option<String>,
     pub topology: Option<String>,

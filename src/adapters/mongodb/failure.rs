@@ -1,0 +1,221 @@
+//! What went wrong, under a stable name: the server's code name where the server said it, else one of our own.
+//!
+//! | name | what happened | the reference's name |
+//! |--|--|--|
+//! | code name, such as `DuplicateKey` | the server refused the command (`Code<N>` for a number without a name) | `MongoCommandException`; `MongoExecutionTimeoutException` (50), `MongoNotPrimaryException`, `MongoNodeIsRecoveringException` |
+//! | code name, partial | `writeErrors` or `writeConcernError` in a reply that is ok | `MongoBulkWriteException`, `MongoWriteConcernException` |
+//! | `ConnectionFailed` | a new connection was refused or broke before it was up | `MongoSocketOpenException` |
+//! | `NetworkError` | a connection broke under a command | `MongoSocketReadException` |
+//! | `NetworkTimeout` | a socket operation took too long | `MongoSocketReadTimeoutException` |
+//! | `ServerSelectionTimeout` | no suitable server within `serverSelectionTimeoutMS` | `MongoTimeoutException` |
+//! | `PoolCleared` | another connection's failure cleared the pool | `MongoConnectionPoolClearedException` |
+//! | `AuthenticationFailed` | the credentials were refused | `MongoSecurityException` |
+//! | `DnsFailed` | a host name could not be resolved | `MongoSocketException` |
+//! | `TlsFailed` | the TLS settings do not work | `MongoSecurityException` |
+//! | `InvalidCommand` | the driver refused to send it (too large, empty) | `IllegalArgumentException` |
+//! | `InvalidReply` | the reply is not what the protocol allows | `MongoInternalException` |
+//! | `SessionsNotSupported` | the server knows no sessions | `MongoClientException` |
+//! | `ClientClosed` | the run was ending | `IllegalStateException` |
+//! | `DriverError` | anything else the driver may come up with | `MongoException` |
+
+use super::super::Failure;
+use super::codes;
+use super::uri::{Secrets, plain_words};
+use ::mongodb::error::{Error, ErrorKind};
+use bson::{Bson, Document, RawBsonRef, RawDocument};
+use std::borrow::Cow;
+use std::io;
+
+/// Label that the driver puts on network errors that met a connection not yet up.
+const CONNECTION_NOT_UP: &str = "SystemOverloadedError";
+
+/// Codes by which a server says that it is not, or no longer, the primary.
+const NOT_PRIMARY: &[i32] = &[10058, 10107, 13435];
+/// Codes of a server that starts, stops or steps down.
+const RECOVERING: &[i32] = &[91, 189, 11600, 11602, 13436];
+const MAX_TIME_EXPIRED: i32 = 50;
+
+/// The failure that an error of the driver stands for.
+pub(super) fn of_error(error: &Error, secrets: &Secrets) -> Failure {
+    if let Some(failure) = refusal(error) {
+        return failure;
+    }
+    let (name, exception) = match error.kind.as_ref() {
+        ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => {
+            ("NetworkTimeout", "MongoSocketReadTimeoutException")
+        }
+        ErrorKind::Io(_) if error.contains_label(CONNECTION_NOT_UP) => {
+            ("ConnectionFailed", "MongoSocketOpenException")
+        }
+        ErrorKind::Io(_) => ("NetworkError", "MongoSocketReadException"),
+        ErrorKind::ServerSelection { .. } => ("ServerSelectionTimeout", "MongoTimeoutException"),
+        ErrorKind::ConnectionPoolCleared { .. } => ("PoolCleared", "MongoConnectionPoolClearedException"),
+        ErrorKind::Authentication { .. } => ("AuthenticationFailed", "MongoSecurityException"),
+        ErrorKind::DnsResolve { .. } => ("DnsFailed", "MongoSocketException"),
+        ErrorKind::InvalidTlsConfig { .. } => ("TlsFailed", "MongoSecurityException"),
+        ErrorKind::InvalidArgument { .. } => ("InvalidCommand", "IllegalArgumentException"),
+        ErrorKind::InvalidResponse { .. } | ErrorKind::Bson(_) => ("InvalidReply", "MongoInternalException"),
+        ErrorKind::SessionsNotSupported => ("SessionsNotSupported", "MongoClientException"),
+        ErrorKind::Shutdown => ("ClientClosed", "IllegalStateException"),
+        _ => ("DriverError", "MongoException"),
+    };
+    Failure {
+        name: Cow::Borrowed(name),
+        exception: Some(exception),
+        message: secrets.scrub(&words(&error.kind)),
+        partial: false,
+    }
+}
+
+/// The failure of a reply that is not ok. The server does not know the password, so its words stand as they
+/// are.
+fn refusal(error: &Error) -> Option<Failure> {
+    let (code, code_name, message) = match error.kind.as_ref() {
+        ErrorKind::Command(refused) => (refused.code, refused.code_name.as_str(), refused.message.clone()),
+        // A reply without a code, which the driver cannot read as a refusal.
+        ErrorKind::InvalidResponse { .. } => {
+            let reply: &RawDocument = error.server_response()?;
+            let text = |key| reply.get(key).ok().flatten().and_then(RawBsonRef::as_str);
+            let message = text("errmsg")?.to_owned();
+            (0, text("codeName").unwrap_or("CommandFailed"), message)
+        }
+        _ => return None,
+    };
+    let exception = match code {
+        MAX_TIME_EXPIRED => "MongoExecutionTimeoutException",
+        code if NOT_PRIMARY.contains(&code) => "MongoNotPrimaryException",
+        code if RECOVERING.contains(&code) => "MongoNodeIsRecoveringException",
+        _ => "MongoCommandException",
+    };
+    Some(Failure { name: name(code, Some(code_name)), exception: Some(exception), message, partial: false })
+}
+
+/// The failure of a reply that is ok but wrote only part, under the name of its first error.
+pub(super) fn of_partial_write(reply: &Document) -> Option<Failure> {
+    if let Some(Bson::Array(errors)) = reply.get("writeErrors")
+        && let Some(Bson::Document(first)) = errors.first()
+    {
+        let (name, mut message) = named(first);
+        if errors.len() > 1 {
+            message.push_str(&format!(" (and {} more write errors)", errors.len() - 1));
+        }
+        let exception = Some("MongoBulkWriteException");
+        return Some(Failure { name, exception, message, partial: true });
+    }
+    let Some(Bson::Document(error)) = reply.get("writeConcernError") else {
+        return None;
+    };
+    let (name, message) = named(error);
+    Some(Failure { name, exception: Some("MongoWriteConcernException"), message, partial: true })
+}
+
+/// Name and message of an error document in a reply.
+fn named(error: &Document) -> (Cow<'static, str>, String) {
+    let code = match error.get("code") {
+        Some(Bson::Int32(code)) => *code,
+        Some(Bson::Int64(code)) => i32::try_from(*code).unwrap_or(0),
+        Some(Bson::Double(code)) => *code as i32,
+        _ => 0,
+    };
+    let message = error.get_str("errmsg").unwrap_or("the server gave no message").to_owned();
+    (name(code, error.get_str("codeName").ok()), message)
+}
+
+fn name(code: i32, code_name: Option<&str>) -> Cow<'static, str> {
+    // Some servers send `Location<N>` where they have no name; the table may know better.
+    let told = code_name.filter(|name| !name.is_empty() && !name.starts_with("Location"));
+    match (codes::name_of(code), told) {
+        (Some(known), None) => Cow::Borrowed(known),
+        (Some(known), Some(told)) if known == told => Cow::Borrowed(known),
+        (_, Some(told)) => Cow::Owned(told.to_owned()),
+        (None, None) => Cow::Owned(format!("Code{code}")),
+    }
+}
+
+/// What the driver says, without the parts that only its makers can read.
+pub(super) fn words(kind: &ErrorKind) -> String {
+    match kind {
+        ErrorKind::ServerSelection { message, .. } => {
+            let causes = server_errors(message);
+            if causes.is_empty() { message.clone() } else { causes.join("; ") }
+        }
+        other => plain_words(other),
+    }
+}
+
+/// The errors of the servers, each once, from the driver's description of a topology: what stands between
+/// `Error: Kind: ` and the labels.
+fn server_errors(description: &str) -> Vec<&str> {
+    let mut causes = Vec::new();
+    for part in description.split("Error: Kind: ").skip(1) {
+        let cause = part.split(", labels: ").next().unwrap_or(part);
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bson::doc;
+
+    #[test]
+    fn a_partial_write_goes_by_the_name_of_its_first_error() {
+        let duplicate = doc! { "index": 0, "code": 11000, "errmsg": "E11000 duplicate key" };
+        for (reply, name, message) in [
+            (doc! { "ok": 1 }, None, ""),
+            (doc! { "ok": 1, "writeErrors": [] }, None, ""),
+            (
+                doc! { "ok": 1, "writeErrors": [duplicate.clone()] },
+                Some("DuplicateKey"),
+                "E11000 duplicate key",
+            ),
+            (
+                doc! { "ok": 1, "writeErrors": [duplicate.clone(), duplicate.clone(), duplicate] },
+                Some("DuplicateKey"),
+                "E11000 duplicate key (and 2 more write errors)",
+            ),
+            (
+                doc! { "writeErrors": [{ "code": 121_i64, "errmsg": "no" }] },
+                Some("DocumentValidationFailure"),
+                "no",
+            ),
+            (doc! { "writeErrors": [{ "code": 77777.0 }] }, Some("Code77777"), "the server gave no message"),
+            (
+                doc! { "writeConcernError": { "code": 64, "codeName": "WriteConcernFailed", "errmsg": "late" } },
+                Some("WriteConcernFailed"),
+                "late",
+            ),
+        ] {
+            let failure = of_partial_write(&reply);
+            assert_eq!(failure.as_ref().map(|f| f.name.as_ref()), name, "{reply}");
+            assert!(failure.as_ref().is_none_or(|f| f.partial && f.message == message), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_named_by_the_server_or_by_the_table_or_by_its_number() {
+        for (code, code_name, expected) in [
+            (48, Some("NamespaceExists"), "NamespaceExists"),
+            (48, None, "NamespaceExists"),
+            (48, Some(""), "NamespaceExists"),
+            (31082, Some("Location31082"), "SearchNotEnabled"),
+            (40324, Some("Location40324"), "Code40324"),
+            (59, Some("Ours"), "Ours"),
+        ] {
+            assert_eq!(name(code, code_name), expected);
+        }
+    }
+
+    #[test]
+    fn a_selection_error_is_told_by_its_causes() {
+        let kind = "Server selection timeout: No available servers. Topology: { Type: Unknown, Servers: [ { \
+                    Address: 127.0.0.1:1, Type: Unknown, Error: Kind: I/O error: Connection refused (os error \
+                    111), labels: {}, source: None, server response: None }, { Address: h:2, Type: Unknown, \
+                    Error: Kind: I/O error: Connection refused (os error 111), labels: {} } ] }";
+        assert_eq!(server_errors(kind), ["I/O error: Connection refused (os error 111)"]);
+        assert!(server_errors("Server selection timeout: no primary").is_empty());
+    }
+}

@@ -1,0 +1,355 @@
+//! The `mongodb` driver: database commands to a MongoDB deployment, through the official driver, as an
+//! application would send them.
+//!
+//! One client per activity. Its pool has a connection for each logical thread, all of them up before the
+//! clock starts, unless the connection string says otherwise; the driver retries nothing, for a retry would
+//! hide a latency.
+
+mod codes;
+mod defaults;
+mod dispenser;
+mod failure;
+mod uri;
+
+pub use uri::redact;
+
+use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, Parameter, TargetFacts};
+use crate::plan::{Body, Form, OpPlan};
+use ::mongodb::error::{Error, ErrorKind};
+use ::mongodb::options::{
+    Acknowledgment, ClientOptions, Compressor, DriverInfo, ReadPreference, SelectionCriteria, ServerApi,
+    ServerApiVersion, Tls,
+};
+use ::mongodb::{Client, Database};
+use bson::{Bson, Document, doc};
+use defaults::Defaults;
+use dispenser::{CommandDispenser, Shared};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use uri::Target;
+
+pub static ROW: AdapterRow = AdapterRow {
+    name: "mongodb",
+    help: "sends each op as a database command to a MongoDB deployment, through the official driver",
+    form: Form::Command,
+    parameters: &[
+        Parameter {
+            name: "connection",
+            default: None,
+            help: "connection string, handed to the driver as it is (else NBRS_CONNECTION, else the embedded server)",
+        },
+        Parameter {
+            name: "database",
+            default: None,
+            help: "database of all commands (else the connection string's, else `nbrs`)",
+        },
+        Parameter {
+            name: "apiVersion",
+            default: None,
+            help: "`1` declares the Stable API, version 1, with each command",
+        },
+    ],
+    connect: |config| Box::pin(connect(config)),
+    synthesise: None,
+};
+
+/// How long a deployment may take to answer before the first op, and how long an op may wait for a suitable
+/// server: less than 5 s, so that the message about it comes within them. `serverSelectionTimeoutMS` in the
+/// connection string overrides it.
+const PATIENCE: Duration = Duration::from_millis(4500);
+
+/// What is added to the time that the driver allows itself, before we give up on the driver.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Connections that are opened at the same time while the pool is filled: enough to be quick, few enough not
+/// to meet a server's limit on new connections.
+const MAX_CONNECTING: u32 = 32;
+
+/// How long the pool may take to fill; each connection that authenticates costs the server milliseconds.
+const WARM_UP: Duration = Duration::from_secs(60);
+
+/// How long the end of a run waits for connections to close.
+const CLOSING: Duration = Duration::from_secs(3);
+
+/// Used where neither `database=` nor the connection string names one.
+const DEFAULT_DATABASE: &str = "nbrs";
+
+struct MongoAdapter {
+    client: Client,
+    shared: Arc<Shared>,
+    facts: TargetFacts,
+    /// The connection string without its secrets.
+    shown: String,
+    /// User name and authentication database.
+    user: Option<(String, String)>,
+}
+
+async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
+    let parameter = |name: &str| config.parameters.get(name).map(String::as_str);
+    let uri = parameter("connection").ok_or_else(|| {
+        AdapterError::Configuration(format!("{}: the mongodb driver needs `connection=`", config.alias))
+    })?;
+    let Target { mut options, secrets, shown } = Target::parse(uri, PATIENCE).await?;
+    let database = database_name(parameter("database"), &options)?;
+    options.server_api = match parameter("apiVersion") {
+        None => None,
+        Some("1") => Some(ServerApi::builder().version(ServerApiVersion::V1).build()),
+        Some(other) => {
+            return Err(AdapterError::Configuration(format!(
+                "apiVersion={other}: the only API version is 1"
+            )));
+        }
+    };
+    let patience = options.server_selection_timeout.unwrap_or(PATIENCE) + GRACE;
+    tune(&mut options, config.threads);
+    let settings = settings(&options, &database, config.threads);
+    let user = options.credential.as_ref().and_then(|credential| {
+        Some((credential.username.clone()?, credential.source.clone().unwrap_or_else(|| "admin".to_owned())))
+    });
+    let balanced = options.load_balanced == Some(true);
+    let defaults = Defaults::take(&mut options);
+    let client = Client::with_options(options).map_err(|error| {
+        AdapterError::Configuration(format!(
+            "connection={shown}: {}",
+            secrets.scrub(&failure::words(&error.kind))
+        ))
+    })?;
+    let shared = Arc::new(Shared { database: client.database(&database), defaults, secrets });
+    let mut adapter = MongoAdapter { client, shared, facts: TargetFacts::default(), shown, user };
+    let answer = tokio::time::timeout(patience, adapter.admin(doc! { "ping": 1 })).await;
+    if let Err(error) = answer.unwrap_or_else(|_| Err(ErrorKind::from(std::io::ErrorKind::TimedOut).into())) {
+        let refusal = adapter.unreachable(&error, patience);
+        adapter.shut_down().await;
+        return Err(refusal);
+    }
+    adapter.facts = adapter.ask(balanced, settings, patience).await;
+    Ok(Arc::new(adapter))
+}
+
+/// The database of all commands. Characters that no server takes are refused here, where it can be said what
+/// to change.
+fn database_name(given: Option<&str>, options: &ClientOptions) -> Result<String, AdapterError> {
+    let name = given.or(options.default_database.as_deref()).unwrap_or(DEFAULT_DATABASE);
+    let wrong = match name {
+        "" => Some("is empty".to_owned()),
+        name if name.len() > 63 => Some("is longer than 63 bytes".to_owned()),
+        name => name
+            .chars()
+            .find(|c| ['/', '\\', '.', ' ', '"', '$', '\0'].contains(c))
+            .map(|c| format!("holds {c:?}, which a database name cannot")),
+    };
+    match wrong {
+        None => Ok(name.to_owned()),
+        Some(wrong) => Err(AdapterError::Configuration(format!("database={name}: the name {wrong}"))),
+    }
+}
+
+/// Sets what the connection string leaves open.
+fn tune(options: &mut ClientOptions, threads: usize) {
+    let threads = u32::try_from(threads.max(1)).unwrap_or(u32::MAX);
+    let max = *options.max_pool_size.get_or_insert(threads.max(options.min_pool_size.unwrap_or(0)));
+    // The driver fills the pool up to its minimum.
+    options.min_pool_size.get_or_insert(threads.min(max));
+    options.max_connecting.get_or_insert(threads.clamp(2, MAX_CONNECTING));
+    options.server_selection_timeout.get_or_insert(PATIENCE);
+    options.retry_reads.get_or_insert(false);
+    options.retry_writes.get_or_insert(false);
+    options.app_name.get_or_insert_with(|| "nbrs".to_owned());
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    options.driver_info = Some(DriverInfo::builder().name("nbrs").version(version).build());
+}
+
+/// What is in effect, for the header.
+fn settings(options: &ClientOptions, database: &str, threads: usize) -> Vec<(String, String)> {
+    let server = || "the server's default".to_owned();
+    let mut settings = vec![("database", database.to_owned())];
+    let write_concern = options.write_concern.as_ref().map(|concern| {
+        let mut parts = Vec::new();
+        match &concern.w {
+            // The driver waits for a reply to every command, so such a write is timed like any other.
+            Some(Acknowledgment::Nodes(0)) => parts.push(
+                "w:0, unacknowledged (the reply is awaited and timed, but does not say whether it was written)"
+                    .to_owned(),
+            ),
+            Some(Acknowledgment::Nodes(nodes)) => parts.push(format!("w:{nodes}")),
+            Some(Acknowledgment::Majority) => parts.push("w:majority".to_owned()),
+            Some(Acknowledgment::Custom(tag)) => parts.push(format!("w:{tag}")),
+            _ => {}
+        }
+        parts.extend(concern.journal.map(|journal| format!("j:{journal}")));
+        parts.extend(concern.w_timeout.map(|limit| format!("wtimeout:{} ms", limit.as_millis())));
+        parts.join(", ")
+    });
+    settings.push(("writeConcern", write_concern.filter(|text| !text.is_empty()).unwrap_or_else(server)));
+    let read_concern = options.read_concern.as_ref().and_then(|concern| {
+        let document = bson::serialize_to_document(concern).ok()?;
+        document.get_str("level").ok().map(str::to_owned)
+    });
+    settings.push(("readConcern", read_concern.unwrap_or_else(server)));
+    settings.push(("readPreference", read_preference(options.selection_criteria.as_ref())));
+    for (name, on) in [("retryReads", options.retry_reads), ("retryWrites", options.retry_writes)] {
+        // The driver's retries are for its own helpers, not for commands that it is handed whole.
+        let text = if on == Some(true) { "on (but the driver does not retry such commands)" } else { "off" };
+        settings.push((name, text.to_owned()));
+    }
+    let pool = options.max_pool_size.unwrap_or_default();
+    let threads = threads.max(1);
+    settings.push((
+        "pool",
+        if (pool as usize) < threads {
+            format!("{pool} connections for {threads} threads (maxPoolSize): ops wait for a free connection")
+        } else {
+            format!("{pool} connections")
+        },
+    ));
+    let compressors: Vec<_> = options.compressors.iter().flatten().map(compressor).collect();
+    let compressors = if compressors.is_empty() { "none".to_owned() } else { compressors.join(", ") };
+    settings.push(("compressors", compressors));
+    settings
+        .push(("tls", if matches!(options.tls, Some(Tls::Enabled(_))) { "on" } else { "off" }.to_owned()));
+    if options.server_api.is_some() {
+        settings.push(("apiVersion", "1".to_owned()));
+    }
+    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn read_preference(criteria: Option<&SelectionCriteria>) -> String {
+    match criteria {
+        Some(SelectionCriteria::ReadPreference(preference)) => {
+            let mode = match preference {
+                ReadPreference::Primary => "primary",
+                ReadPreference::Secondary { .. } => "secondary",
+                ReadPreference::PrimaryPreferred { .. } => "primaryPreferred",
+                ReadPreference::SecondaryPreferred { .. } => "secondaryPreferred",
+                ReadPreference::Nearest { .. } => "nearest",
+                _ => return preference.to_string(),
+            };
+            // With tags or staleness, the driver's own text tells them too.
+            let text = preference.to_string();
+            if text.contains(',') { format!("{mode} {text}") } else { mode.to_owned() }
+        }
+        _ => "primary".to_owned(),
+    }
+}
+
+fn compressor(compressor: &Compressor) -> &'static str {
+    match compressor {
+        Compressor::Zstd { .. } => "zstd",
+        Compressor::Zlib { .. } => "zlib",
+        Compressor::Snappy => "snappy",
+        _ => "another",
+    }
+}
+
+impl MongoAdapter {
+    /// Runs an administrative command, where ops may run too.
+    async fn admin(&self, command: Document) -> Result<Document, Error> {
+        let admin: Database = self.client.database("admin");
+        let mut action = admin.run_command(command);
+        if let Some(selection) = &self.shared.defaults.selection {
+            action = action.selection_criteria(selection.clone());
+        }
+        action.await
+    }
+
+    /// What the target tells of itself; what it refuses to tell stays unknown.
+    async fn ask(&self, balanced: bool, settings: Vec<(String, String)>, limit: Duration) -> TargetFacts {
+        let ask = |command: Document| async move {
+            tokio::time::timeout(limit, self.admin(command)).await.ok().and_then(Result::ok)
+        };
+        let (build, hello) =
+            futures_util::future::join(ask(doc! { "buildInfo": 1 }), ask(doc! { "hello": 1 })).await;
+        let hello = match hello {
+            Some(hello) => Some(hello),
+            // Servers older than 4.4.2 know it by its old name only.
+            None => ask(doc! { "isMaster": 1 }).await,
+        };
+        let embedded = build.as_ref().is_some_and(|build| build.contains_key("nbrs"));
+        TargetFacts {
+            kind: if embedded { "embedded" } else { "mongodb" }.to_owned(),
+            version: build.and_then(|build| build.get_str("version").ok().map(str::to_owned)),
+            topology: hello.map(|hello| topology(&hello, balanced)),
+            uri: Some(self.shown.clone()),
+            settings,
+        }
+    }
+
+    /// Why the deployment cannot be used, in one message.
+    fn unreachable(&self, error: &Error, patience: Duration) -> AdapterError {
+        let words = self.shared.secrets.scrub(&failure::words(&error.kind));
+        let shown = &self.shown;
+        AdapterError::Unreachable(match (error.kind.as_ref(), &self.user) {
+            (ErrorKind::Authentication { .. }, Some((user, source))) => {
+                format!("{shown} refuses the credentials of user `{user}` (authSource `{source}`): {words}")
+            }
+            (ErrorKind::Io(cause), _) if cause.kind() == std::io::ErrorKind::TimedOut => {
+                format!("{shown} does not answer within {patience:?}")
+            }
+            (ErrorKind::ServerSelection { .. }, _) => {
+                format!("no server of {shown} can be used: {words}")
+            }
+            _ => format!("{shown} cannot be used: {words}"),
+        })
+    }
+
+    async fn shut_down(&self) {
+        // What is still in flight was given up by whoever closes us: it is not waited for.
+        let closing = self.client.clone().shutdown().immediate(true);
+        // A server that does not answer must not keep the program; sockets close with the process then.
+        let _ = tokio::time::timeout(CLOSING, async move { closing.await }).await;
+    }
+}
+
+/// Standalone, replica set or sharded cluster, from the reply to `hello`.
+fn topology(hello: &Document, balanced: bool) -> String {
+    if balanced {
+        return "load balanced".to_owned();
+    }
+    match (hello.get("msg"), hello.get("setName")) {
+        (Some(Bson::String(msg)), _) if msg == "isdbgrid" => "sharded (mongos)".to_owned(),
+        (_, Some(Bson::String(name))) => format!("replica set {name}"),
+        _ => "standalone".to_owned(),
+    }
+}
+
+impl Adapter for MongoAdapter {
+    fn facts(&self) -> &TargetFacts {
+        &self.facts
+    }
+
+    fn dispenser(&self, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError> {
+        match plan.body {
+            Body::Command(template) => Ok(Arc::new(CommandDispenser::new(template, self.shared.clone()))),
+            Body::Text(_) | Body::Fields(_) => Err(AdapterError::Configuration(format!(
+                "{}: the mongodb driver runs database commands, and this op is none",
+                plan.name
+            ))),
+        }
+    }
+
+    fn warm_up(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(async {
+            let filled = tokio::time::timeout(WARM_UP, async {
+                self.client.warm_connection_pool().await;
+                // The driver keeps to itself why connections failed; the next command is told.
+                self.admin(doc! { "ping": 1 }).await
+            });
+            match filled.await {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(error)) => Err(self.unreachable(&error, WARM_UP)),
+                Err(_) => Err(AdapterError::Unreachable(format!(
+                    "{}: the connections of the pool are not up within {WARM_UP:?}",
+                    self.shown
+                ))),
+            }
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(async {
+            self.shut_down().await;
+            Ok(())
+        })
+    }
+}
