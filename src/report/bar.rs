@@ -29,7 +29,7 @@ impl Bars {
     pub fn add(&self, alias: &str, total: u64) -> Bar {
         let bar = self.all.add(ProgressBar::new(total));
         // The template is ours: were it wrong, the plain bar would do.
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24.cyan/blue} {percent:>3}% {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
         bar.set_prefix(wording::name(alias));
@@ -96,7 +96,7 @@ fn message(done: u64, total: u64, interval: &Interval, errors: u64) -> String {
     if let Some(p99) = interval.p99 {
         text += &format!("  p99 {}", wording::time(p99 as f64));
     }
-    let left = total.saturating_sub(done) as f64 / interval.ops_per_s;
+    let left = total.saturating_sub(done) as f64 / interval.attempted_per_s;
     // A hundred years hence is no estimate.
     if left.is_finite() && left < 3.2e9 {
         text += &format!("  ETA {}", eta(left));
@@ -115,12 +115,13 @@ mod tests {
 
     #[test]
     fn a_bar_says_how_far_how_fast_and_how_long() {
-        let interval = Interval { ops_per_s: 2498.0, errors: 0, p99: Some(1_230_000) };
+        let interval =
+            Interval { ops_per_s: 2498.0, attempted_per_s: 2500.0, errors: 0, p99: Some(1_230_000) };
         assert_eq!(
             message(12_500, 25_000, &interval, 1),
-            "12,500/25,000  2,498/s  1 error  p99 1.23 ms  ETA 6 s"
+            "12,500/25,000  2,498/s  1 error  p99 1.23 ms  ETA 5 s"
         );
-        let slow = Interval { ops_per_s: 100.0, errors: 0, p99: None };
+        let slow = Interval { ops_per_s: 100.0, attempted_per_s: 100.0, errors: 0, p99: None };
         assert_eq!(message(0, 12_500, &slow, 0), "0/12,500  100/s  0 errors  ETA 2 min 05 s");
     }
 
@@ -128,7 +129,7 @@ mod tests {
     fn nothing_done_gives_no_estimate() {
         assert_eq!(message(0, 10, &Interval::default(), 0), "0/10  0/s  0 errors");
         assert_eq!(message(0, 0, &Interval::default(), 0), "0/0  0/s  0 errors");
-        let stalled = Interval { ops_per_s: 1e-12, ..Interval::default() };
+        let stalled = Interval { attempted_per_s: 1e-12, ..Interval::default() };
         assert!(!message(0, u64::MAX, &stalled, 0).contains("ETA"));
     }
 

@@ -147,7 +147,7 @@ impl From<&Run> for Document {
             schema: SCHEMA,
             run: RunPart {
                 version: env!("CARGO_PKG_VERSION"),
-                command: redact::passwords(&command_line(&run.command)),
+                command: command_line(&run.command),
                 started: rfc3339(run.started),
                 elapsed_s: rounded(run.elapsed.as_secs_f64(), 1e6),
                 status: run.status.word(),
@@ -267,14 +267,15 @@ fn rfc3339(time: SystemTime) -> Option<String> {
     bson::DateTime::from_system_time(time).try_to_rfc3339_string().ok()
 }
 
-/// The words as a shell would read them.
+/// The words as a shell would read them, without passwords.
 fn command_line(words: &[String]) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=+.,:/@%^{}~".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "-_=+.,:/@%^".contains(c);
     let quoted: Vec<String> = words
         .iter()
         .map(|word| {
+            let word = redact::word(word);
             if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
+                word
             } else {
                 format!("'{}'", word.replace('\'', r"'\''"))
             }
@@ -298,10 +299,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// `-` is standard output. Says at once what could not work at the end of the run.
+    /// `-` (and `/dev/stdout`) is standard output. Says at once what could not work at the end of the run.
     pub fn new(file: impl Into<OsString>) -> Result<Destination, ReportError> {
         let file: OsString = file.into();
-        if file == "-" {
+        if file == "-" || file == "/dev/stdout" {
             return Ok(Destination::Stdout);
         }
         let path = PathBuf::from(file);
@@ -364,5 +365,266 @@ fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::ErrorCounts;
+    use crate::report::figures::tests::{activity, op};
+    use crate::report::{Ended, Status};
+    use crate::units::Rate;
+    use serde_json::{Value, json};
+    use std::time::Duration;
+
+    fn rendered(run: &Run) -> Value {
+        let mut out = Vec::new();
+        render(run, &mut out).expect("a Vec takes all");
+        let text = String::from_utf8(out).expect("JSON is UTF-8");
+        assert_eq!(text.matches('\n').count(), 1, "one JSON text, one line");
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+
+    /// Fails where `value` does not have the shape of `schema`; knows the keywords that the schema uses.
+    fn assert_shape(schema: &Value, root: &Value, value: &Value, at: &str) {
+        let schema = match schema.get("$ref").and_then(Value::as_str) {
+            Some(reference) => {
+                root.pointer(reference.trim_start_matches('#')).expect("the reference leads somewhere")
+            }
+            None => schema,
+        };
+        if let Some(expected) = schema.get("const") {
+            assert_eq!(value, expected, "{at}");
+        }
+        if let Some(allowed) = schema.get("enum").and_then(Value::as_array) {
+            assert!(allowed.contains(value), "{at}: {value}");
+        }
+        if let Some(kind) = schema.get("type").and_then(Value::as_str) {
+            let fits = match kind {
+                "object" => value.is_object(),
+                "array" => value.is_array(),
+                "string" => value.is_string(),
+                "number" => value.is_number(),
+                "integer" => value.is_u64(),
+                other => panic!("the schema has a type {other} that this test does not know"),
+            };
+            assert!(fits, "{at} is no {kind}: {value}");
+        }
+        if let Some(minimum) = schema.get("minimum").and_then(Value::as_f64) {
+            assert!(value.as_f64().is_some_and(|n| n >= minimum), "{at}: {value}");
+        }
+        for name in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+            assert!(value.get(name.as_str().expect("a name")).is_some(), "{at} has no {name}");
+        }
+        for (name, value) in value.as_object().into_iter().flatten() {
+            let at = format!("{at}.{name}");
+            match (schema.get("properties").and_then(|all| all.get(name)), schema.get("additionalProperties"))
+            {
+                (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => {
+                    assert_shape(schema, root, value, &at)
+                }
+                _ => panic!("{at} is not in the schema"),
+            }
+        }
+        for (i, value) in value.as_array().into_iter().flatten().enumerate() {
+            assert_shape(&schema["items"], root, value, &format!("{at}[{i}]"));
+        }
+    }
+
+    fn assert_valid(value: &Value) {
+        let schema: Value =
+            serde_json::from_str(include_str!("../../docs/result-schema.json")).expect("JSON");
+        assert_shape(&schema, &schema, value, "result");
+    }
+
+    fn run(activities: Vec<Activity>) -> Run {
+        Run {
+            command: [
+                "nbrs",
+                "run",
+                "tags=block:main.*",
+                "connection=mongodb://app:s3cr%40t@db1/?w=1",
+                "it's",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            started: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
+            elapsed: Duration::from_micros(10_010_000),
+            status: Status::Done,
+            target: Some(Target {
+                kind: "mongodb".to_owned(),
+                version: Some("8.0.4".to_owned()),
+                topology: None,
+                uri: Some("mongodb://app:s3cr%40t@db1/?w=1".to_owned()),
+                settings: Vec::new(),
+                embedded: false,
+            }),
+            activities,
+        }
+    }
+
+    fn main_step() -> Activity {
+        let mut write = op("main__insert");
+        write.stats.ok = (1 << 31) + 5;
+        write.stats.attempted = (1 << 31) + 7;
+        write.stats.bytes_sent = 1000;
+        write.stats.retries = 4;
+        write.stats.errors = BTreeMap::from([
+            (
+                "DuplicateKey".to_owned(),
+                ErrorCounts { ended: 2, first: 2, given_up: 2, ..Default::default() },
+            ),
+            ("WriteConflict".to_owned(), ErrorCounts { first: 4, retried: 4, ..Default::default() }),
+        ]);
+        write.stats.service.record_n(1_500, 4).expect("fits");
+        write.stats.response.record(2_000_000).expect("fits");
+        let mut main = activity("main", vec![op("main__find"), write]);
+        main.scenario = None;
+        main.cycles_asked = 10;
+        main.cycles_done = 9;
+        main.rate = Some(Rate { per_second: 2500.0, burst: 1.1 });
+        main.backlog = 3;
+        main.elapsed = Duration::from_secs(2);
+        main.ended = Ended::Stopped("SIGINT".to_owned());
+        main.series = vec![
+            Point {
+                at: Duration::from_millis(1_000),
+                length: Duration::from_secs(1),
+                op: 1,
+                ok: 4,
+                errors: 2,
+                service: Quantiles { p50: 1_500, p95: 1_500, p99: 1_500, max: 1_501 },
+                response: Quantiles { p50: 2_000_000, p95: 2_000_000, p99: 2_000_000, max: 2_000_000 },
+            },
+            Point {
+                at: Duration::from_millis(1_300),
+                length: Duration::from_millis(300),
+                op: 0,
+                ok: 0,
+                errors: 0,
+                service: Quantiles::default(),
+                response: Quantiles::default(),
+            },
+        ];
+        main
+    }
+
+    #[test]
+    fn a_result_has_the_published_shape() {
+        let result = rendered(&run(vec![main_step()]));
+        assert_valid(&result);
+        assert_eq!(
+            result["run"],
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "command": r"nbrs run 'tags=block:main.*' 'connection=mongodb://app:***@db1/?w=1' 'it'\''s'",
+                "started": "2023-11-14T22:13:20.123Z",
+                "elapsed_s": 10.01,
+                "status": "done",
+                "target": {"kind": "mongodb", "version": "8.0.4", "uri": "mongodb://app:***@db1/?w=1"},
+            })
+        );
+        let main = &result["activities"][0];
+        assert_eq!(main["cycles"], json!({"asked": 10, "done": 9}));
+        assert_eq!(main["rate"], json!({"target": 2500.0, "achieved": 4.5, "backlog": 3}));
+        assert_eq!(
+            main["series"],
+            json!([
+                {
+                    "t": 1.0, "op": "main__insert", "ok": 4, "errors": 2,
+                    "service_us": {"p50": 1.5, "p95": 1.5, "p99": 1.5, "max": 1.501},
+                    "response_us": {"p50": 2000.0, "p95": 2000.0, "p99": 2000.0, "max": 2000.0},
+                },
+                {"t": 1.3, "op": "main__find", "ok": 0, "errors": 0},
+            ])
+        );
+        let insert = &main["ops"][1];
+        assert_eq!(insert["ok"], json!(2_147_483_653u64));
+        assert_eq!(insert["errors"], json!({"DuplicateKey": 2}));
+        assert_eq!(
+            insert["errors_detail"]["WriteConflict"],
+            json!({"first": 4, "retried": 4, "given_up": 0})
+        );
+        assert_eq!(insert["service_us"]["count"], json!(4));
+        assert_eq!(insert["service_us"]["p50"], json!(1.5));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_absent() {
+        let mut nothing = activity("main", vec![op("main__\"a\"\nключи-🗝")]);
+        nothing.series.push(Point {
+            at: Duration::ZERO,
+            length: Duration::ZERO,
+            // An op that is not there cannot be named.
+            op: 7,
+            ok: 0,
+            errors: 0,
+            service: Quantiles::default(),
+            response: Quantiles::default(),
+        });
+        let result = rendered(&Run { target: None, elapsed: Duration::ZERO, ..run(vec![nothing]) });
+        assert_valid(&result);
+        let main = &result["activities"][0];
+        assert_eq!(main["rate"], json!({}));
+        assert_eq!(main["series"], json!([]));
+        assert_eq!(main["ops"][0]["name"], "main__\"a\"\nключи-🗝");
+        assert_eq!(main["ops"][0].get("service_us"), None);
+        assert_valid(&rendered(&run(Vec::new())));
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("result.json");
+        fs::write(&file, "old").expect("writable");
+        Destination::new(&file).expect("a file").write(&run(vec![main_step()])).expect("written");
+        let text = fs::read_to_string(&file).expect("readable");
+        assert_valid(&serde_json::from_str(&text).expect("JSON"));
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        fs::write(&file, "old").expect("writable");
+        std::os::unix::fs::symlink(&file, &link).expect("links work here");
+        Destination::new(&link).expect("a file").write(&run(Vec::new())).expect("written");
+        assert!(link.is_symlink());
+        assert!(fs::read_to_string(&file).expect("readable").starts_with('{'));
+    }
+
+    #[test]
+    fn what_cannot_work_is_said_before_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(matches!(Destination::new(folder.path()), Err(ReportError::IsFolder { .. })));
+        assert!(matches!(
+            Destination::new(folder.path().join("no/r.json")),
+            Err(ReportError::NoFolder { .. })
+        ));
+        assert_eq!(Destination::new("-").expect("standard output"), Destination::Stdout);
+        assert!(matches!(Destination::new("r.json"), Ok(Destination::File(_))));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error_and_the_device_stays() {
+        let full = Destination::new("/dev/full").expect("a device can be written to");
+        let error = full.write(&run(vec![main_step()])).expect_err("nothing fits");
+        assert!(error.to_string().starts_with("cannot write the result to /dev/full: "), "{error}");
+        assert!(!fs::metadata("/dev/full").expect("still there").is_file());
+    }
+
+    #[test]
+    fn words_of_the_command_are_quoted_for_a_shell() {
+        for (words, line) in [
+            (vec!["nbrs", "run", "workload=a.yaml", "cycles=0..10"], "nbrs run workload=a.yaml cycles=0..10"),
+            (vec!["a b", "", "$x", "'"], r"'a b' '' '$x' ''\'''"),
+        ] {
+            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+            assert_eq!(command_line(&words), line);
+        }
     }
 }

@@ -52,6 +52,8 @@ impl Standing {
 pub struct Interval {
     /// Ops that ended well, per second.
     pub ops_per_s: f64,
+    /// Ops that ended, well or not, per second.
+    pub attempted_per_s: f64,
     /// Ops that ended in an error.
     pub errors: u64,
     /// Response time of ops that ended well, in nanoseconds; absent where none did.
@@ -61,7 +63,7 @@ pub struct Interval {
 impl Interval {
     pub fn of(frame: &Frame) -> Interval {
         let seconds = frame.length.as_secs_f64();
-        let ok: u64 = frame.ops.iter().map(|op| op.ok).sum();
+        let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         let errors = frame.ops.iter().flat_map(|op| op.errors.values()).map(|counts| counts.ended).sum();
         let mut all: Option<Histogram<u64>> = None;
         for op in frame.ops.iter().filter(|op| !op.response.is_empty()) {
@@ -72,7 +74,8 @@ impl Interval {
             }
         }
         Interval {
-            ops_per_s: if seconds > 0.0 { ok as f64 / seconds } else { 0.0 },
+            ops_per_s: rate(frame.ops.iter().map(|op| op.ok).sum()),
+            attempted_per_s: rate(frame.ops.iter().map(|op| op.attempted).sum()),
             errors,
             p99: all.map(|all| all.value_at_quantile(0.99)),
         }
@@ -110,10 +113,12 @@ mod tests {
     fn a_short_interval_is_divided_by_its_own_length() {
         let mut stats = no_stats();
         stats.ok = 23;
+        stats.attempted = 46;
         stats.response.record_n(1_000_000, 23).expect("fits");
         let frame = Frame { start: Duration::ZERO, length: Duration::from_millis(2_300), ops: vec![stats] };
         let interval = Interval::of(&frame);
         assert!((interval.ops_per_s - 10.0).abs() < 1e-9);
+        assert!((interval.attempted_per_s - 20.0).abs() < 1e-9);
         assert!(interval.p99.is_some_and(|p99| (1_000_000..1_001_000).contains(&p99)));
         let none = Frame { start: Duration::ZERO, length: Duration::ZERO, ops: vec![no_stats()] };
         assert_eq!(Interval::of(&none), Interval::default());

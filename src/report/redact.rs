@@ -9,10 +9,14 @@ const SECRETS: &[&str] = &["tlscertificatekeyfilepassword=", "proxypassword=", "
 pub fn passwords(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(char::is_whitespace) {
-        let masked = user_info(piece);
-        out.push_str(&SECRETS.iter().fold(masked, |text, secret| option(&text, secret)));
+        out.push_str(&word(piece));
     }
     out
+}
+
+/// The same for one word of a command line, in which a password may hold blanks.
+pub fn word(text: &str) -> String {
+    SECRETS.iter().fold(user_info(text), |text, secret| option(&text, secret))
 }
 
 fn user_info(word: &str) -> String {
@@ -58,5 +62,6 @@ mod tests {
         ] {
             assert_eq!(passwords(text), shown);
         }
+        assert_eq!(word("connection=mongodb://u:s3 cr@h/"), "connection=mongodb://u:***@h/");
     }
 }

@@ -188,7 +188,7 @@ fn times(ops: &[OpFigures], lines: &mut Vec<String>) {
         row("failed", &op.failed_times);
         failed |= op.failed_times.is_some();
     }
-    if table.rows.is_empty() {
+    if table.rows.len() == 1 {
         return;
     }
     lines.push(String::new());
@@ -263,5 +263,244 @@ impl Table {
             text.trim_end().to_owned()
         };
         self.rows.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::figures::tests::{activity, op};
+    use crate::report::{Op, Target};
+    use crate::units::Rate;
+    use hdrhistogram::Histogram;
+    use std::time::{Duration, SystemTime};
+
+    /// Records `n` values that spread evenly from `low` to `high` nanoseconds.
+    fn spread(histogram: &mut Histogram<u64>, n: u64, low: u64, high: u64) {
+        for i in 0..n {
+            histogram.record(low + (high - low) * i / n.max(2)).expect("fits");
+        }
+    }
+
+    fn ended(name: &str, ended: u64) -> (String, ErrorCounts) {
+        (name.to_owned(), ErrorCounts { ended, first: ended, given_up: ended, ..Default::default() })
+    }
+
+    /// An op of which `ok` ended well.
+    fn measured(name: &str, ok: u64) -> Op {
+        let mut op = op(name);
+        op.stats.ok = ok;
+        op.stats.attempted = ok;
+        op.stats.bytes_sent = ok * 120;
+        spread(&mut op.stats.service, ok.min(1000), 85_000, 400_000);
+        op.stats.response = op.stats.service.clone();
+        op
+    }
+
+    fn rated_main() -> Activity {
+        let mut read = measured("main-read__main-find", 12_500);
+        read.stats.docs_returned = 12_500;
+        spread(&mut read.stats.response, 1000, 90_000, 2_000_000);
+        let mut write = measured("main-write__main-insert", 12_498);
+        write.stats.attempted = 12_500;
+        write.stats.errors.extend([ended("DuplicateKey", 2)]);
+        spread(&mut write.stats.failed, 2, 150_000, 170_000);
+        spread(&mut write.stats.response, 1000, 90_000, 2_000_000);
+        let mut main = activity("main", vec![read, write]);
+        main.cycles_asked = 25_000;
+        main.cycles_done = 25_000;
+        main.threads = 25;
+        main.rate = Some(Rate { per_second: 2500.0, burst: 1.1 });
+        main.elapsed = Duration::from_millis(10_010);
+        main
+    }
+
+    fn run(activities: Vec<Activity>, status: Status) -> Run {
+        Run {
+            command: vec!["nbrs".to_owned()],
+            started: SystemTime::UNIX_EPOCH,
+            elapsed: Duration::from_millis(10_400),
+            status,
+            target: Some(Target::default()),
+            activities,
+        }
+    }
+
+    #[test]
+    fn a_rated_step_shows_both_clocks_and_its_errors_by_name() {
+        let expected = "\
+main: 25,000 of 25,000 cycles in 10.01 s with 25 threads; all cycles done
+  target 2,500/s, achieved 2,498/s (99.9%)
+
+  op                           ok  attempted  errors  ok ops/s  attempted/s  MB/s    docs
+  main-read__main-find     12,500     12,500       0     1,249        1,249  0.15  12,500
+  main-write__main-insert  12,498     12,500       2     1,249        1,249  0.15       0
+  all ops                  24,998     25,000       2     2,497        2,498  0.30  12,500
+  errors of main-write__main-insert: DuplicateKey 2
+
+  time                     clock         min     p50      p95      p99    p99.9      max
+  main-read__main-find     service   85.0 µs  242 µs   384 µs   397 µs   400 µs   400 µs
+                           response  85.0 µs  356 µs  1.81 ms  1.96 ms  1.99 ms  2.00 ms
+  main-write__main-insert  service   85.0 µs  242 µs   384 µs   397 µs   400 µs   400 µs
+                           response  85.0 µs  356 µs  1.81 ms  1.96 ms  1.99 ms  2.00 ms
+                           failed     150 µs  150 µs   160 µs   160 µs   160 µs   160 µs
+  service: sent → answered; response: due → answered, so waiting for a free thread counts
+  failed: sent → answered of ops that failed, which are in no other row
+";
+        let main = rated_main();
+        assert_eq!(text(&main), expected);
+        assert_eq!(
+            closing(&run(vec![main], Status::Done)),
+            "done in 10.40 s: 24,998 of 25,000 ops ended well; 2 errors were let pass: DuplicateKey 2\n"
+        );
+    }
+
+    #[test]
+    fn a_step_without_a_rate_shows_its_one_clock_once() {
+        let mut rampup = activity("rampup", vec![measured("rampup__rampup-insert", 50_000)]);
+        rampup.cycles_asked = 50_000;
+        rampup.cycles_done = 50_000;
+        rampup.threads = 20;
+        rampup.elapsed = Duration::from_millis(3_210);
+        let expected = "\
+rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
+
+  op                         ok  attempted  errors  ok ops/s  MB/s  docs
+  rampup__rampup-insert  50,000     50,000       0    15,576  1.87     0
+
+  time                   clock                  min     p50     p95     p99   p99.9     max
+  rampup__rampup-insert  service, response  85.0 µs  242 µs  384 µs  397 µs  400 µs  400 µs
+  service: sent → answered; response: due → answered, the same where there is no target rate
+";
+        assert_eq!(text(&rampup), expected);
+        assert_eq!(
+            closing(&run(vec![rampup], Status::Done)),
+            "done in 10.40 s: 50,000 of 50,000 ops ended well; no errors let pass\n"
+        );
+    }
+
+    #[test]
+    fn a_rate_that_was_not_met_is_explained_in_words() {
+        let mut main = activity("main", Vec::new());
+        main.rate = Some(Rate { per_second: 2000.0, burst: 1.1 });
+        main.cycles_asked = 20_000;
+        main.cycles_done = 20_000;
+        main.elapsed = Duration::from_secs(20);
+        for (backlog, words) in [
+            (0, "  target 2,000/s, achieved 1,000/s (50%)"),
+            (3, "  target 2,000/s, achieved 1,000/s (50%)"),
+            (
+                10_000,
+                "  target 2,000/s, achieved 1,000/s (50%): behind schedule, backlog 10,000 cycles at worst; \
+                 response times include queueing",
+            ),
+        ] {
+            main.backlog = backlog;
+            assert_eq!(text(&main).lines().nth(1), Some(words));
+        }
+    }
+
+    #[test]
+    fn what_ended_a_step_is_said() {
+        let mut main = activity("main", Vec::new());
+        main.cycles_asked = 100;
+        main.cycles_done = 42;
+        main.elapsed = Duration::from_secs(1);
+        main.ended = Ended::Stopped("SIGINT".to_owned());
+        assert_eq!(text(&main), "main: 42 of 100 cycles in 1.00 s with 1 thread; stopped by SIGINT\n");
+        main.ended = Ended::Failed {
+            op: "schema__create".to_owned(),
+            cycle: 41,
+            name: "NamespaceExists".to_owned(),
+            message: "collection a.b exists;\nmongodb://u:s3cr@h".to_owned(),
+        };
+        assert_eq!(
+            text(&main),
+            "main: 42 of 100 cycles in 1.00 s with 1 thread; stopped by NamespaceExists of schema__create at \
+             cycle 41: collection a.b exists; mongodb://u:***@h\n"
+        );
+    }
+
+    #[test]
+    fn a_common_run_fits_25_lines() {
+        let main = rated_main();
+        let write = main.ops[1].clone();
+        let three = Activity { ops: vec![main.ops[0].clone(), write.clone(), write], ..main };
+        let whole = text(&three) + &closing(&run(vec![three], Status::Done));
+        assert!(whole.lines().count() <= 25, "{whole}");
+    }
+
+    #[test]
+    fn of_many_ops_the_most_frequent_have_rows_and_nothing_is_lost() {
+        let mut ops: Vec<Op> = (0..60).map(|i| measured(&format!("b__op{i}"), 100 + i)).collect();
+        ops[0].stats.errors.extend([ended("Rare", 1)]);
+        ops[1].stats.errors.extend([ended("Rare", 2)]);
+        let many = activity("main", ops);
+        let text = text(&many);
+        assert!(text.contains("  b__op59 "), "{text}");
+        assert!(text.contains("  50 other ops  6,225 "), "{text}");
+        assert!(text.contains("  all ops       7,770 "), "{text}");
+        assert!(text.contains("  errors of other ops: Rare 3\n"), "{text}");
+        assert!(text.lines().count() < 40, "{text}");
+    }
+
+    #[test]
+    fn many_error_names_are_summed_up_and_retries_told() {
+        let mut errors: BTreeMap<String, ErrorCounts> = (1..=9).map(|i| ended(&format!("E{i}"), i)).collect();
+        errors.insert(
+            "WriteConflict".to_owned(),
+            ErrorCounts { first: 20, retried: 30, ended: 10, given_up: 10, ..Default::default() },
+        );
+        assert_eq!(
+            error_counts(&errors),
+            "WriteConflict 10 (retried 30 times), E9 9, E8 8, E7 7, E6 6, E5 5, 4 other names 10"
+        );
+    }
+
+    #[test]
+    fn a_run_of_nothing_and_a_run_of_failures_are_told_without_nan() {
+        let nothing = activity("main", vec![op("main__read")]);
+        let expected = "\
+main: 0 of 0 cycles in 0 ns with 1 thread; all cycles done
+
+  op          ok  attempted  errors  ok ops/s  MB/s  docs
+  main__read   0          0       0         -     -     0
+";
+        assert_eq!(text(&nothing), expected);
+        let mut write = op("main__write");
+        write.stats.attempted = 5;
+        write.stats.errors.extend([ended("Unauthorized", 5)]);
+        let mut all_failed = activity("main", vec![write]);
+        all_failed.rate = Some(Rate { per_second: 1.0, burst: 1.1 });
+        assert!(!text(&all_failed).contains("NaN") && !text(&all_failed).contains("inf"));
+        assert_eq!(
+            closing(&run(vec![all_failed], Status::Failed)),
+            "failed in 10.40 s: not one of 5 ops ended well; 5 errors were let pass: Unauthorized 5\n"
+        );
+        assert_eq!(
+            closing(&run(Vec::new(), Status::Interrupted)),
+            "interrupted in 10.40 s: 0 of 0 ops ended well; no errors let pass\n"
+        );
+    }
+
+    #[test]
+    fn names_with_quotes_newlines_and_any_script_keep_the_table_whole() {
+        let odd = activity("ключи-🗝", vec![measured("b__\"a\",\nb", 1), measured("b__ключи-🗝", 1)]);
+        let text = text(&odd);
+        assert!(text.starts_with("ключи-🗝: "), "{text}");
+        assert!(text.contains("  b__\"a\",\\nb "), "{text}");
+        let ends: Vec<usize> = text.lines().skip(2).take(4).map(|line| line.chars().count()).collect();
+        assert!(ends.windows(2).all(|pair| pair[0] == pair[1]), "{text}");
+    }
+
+    #[test]
+    fn errors_of_all_steps_are_summed_in_the_last_line() {
+        let mut first = activity("rampup", vec![measured("rampup__insert", 3)]);
+        first.ops[0].stats.errors.extend([ended("DuplicateKey", 1)]);
+        let second = rated_main();
+        assert_eq!(
+            closing(&run(vec![first, second], Status::Done)),
+            "done in 10.40 s: 25,001 of 25,003 ops ended well; 3 errors were let pass: DuplicateKey 3\n"
+        );
     }
 }
