@@ -29,7 +29,7 @@ impl Bars {
     pub fn add(&self, alias: &str, total: u64) -> Bar {
         let bar = self.all.add(ProgressBar::new(total));
         // The template is ours: were it wrong, the plain bar would do.
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24.cyan/blue} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:14.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
         bar.set_prefix(wording::name(alias));
