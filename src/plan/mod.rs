@@ -1,5 +1,17 @@
 //! Op template + Programs → [`OpPlan`]: BSON with holes, text with holes, or fields. Does no IO.
 
+mod bind_points;
+mod command;
+mod command_text;
+mod element;
+mod encode;
+pub mod extended_json;
+mod fields;
+mod text;
+
+pub use command::CommandTemplate;
+pub use text::TextTemplate;
+
 use crate::bindings::EvalError;
 use crate::functions::Context;
 use crate::span::Diagnostic;
@@ -27,46 +39,6 @@ pub enum BindError {
     Render { op: String, cycle: i64, message: String },
 }
 
-/// A command document, parsed once: BSON bytes and the holes in them. Cheap to share, never changes.
-pub struct CommandTemplate {}
-
-impl CommandTemplate {
-    /// Fills the holes for `cycle`. `out` is cleared first and then holds one whole BSON document.
-    pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
-        let _ = (cycle, context, out);
-        todo!()
-    }
-
-    /// Every hole is filled in place: no text is rendered or parsed per cycle.
-    pub fn is_fast(&self) -> bool {
-        todo!()
-    }
-
-    /// Adds a constant field at the end of the command, unless the command sets `key` itself. For what a
-    /// connection applies to commands that do not say (`writeConcern`, `readConcern`); costs nothing per
-    /// cycle.
-    pub fn set_default(&mut self, key: &str, value: bson::RawBson) {
-        let _ = (key, value);
-        todo!()
-    }
-
-    /// The first key of the command (`insert`, `find`, …) if it does not depend on the cycle.
-    pub fn command(&self) -> Option<&str> {
-        todo!()
-    }
-}
-
-/// Text with holes.
-pub struct TextTemplate {}
-
-impl TextTemplate {
-    /// Appends the text for `cycle` to `out`.
-    pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
-        let _ = (cycle, context, out);
-        todo!()
-    }
-}
-
 /// An op template, compiled, and what should be said of it.
 pub struct Compiled {
     pub plan: OpPlan,
@@ -76,15 +48,26 @@ pub struct Compiled {
 /// Compiles `op` for an adapter that takes `form`: finds bind points, compiles the bindings that the op uses
 /// (and only those), parses command text. All errors of the op at once, each with its place.
 pub fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagnostic>> {
-    let _ = (op, form);
-    todo!()
+    fields::compile(op, form)
 }
 
 /// The mean size in bytes of the bound op, over `n` cycles spread evenly over `cycles`. None where no cycle
 /// could be bound or the range is empty.
 pub fn sample_bytes(plan: &OpPlan, cycles: Range<u64>, n: usize) -> Option<f64> {
-    let _ = (plan, cycles, n);
-    todo!()
+    let count = cycles.end.checked_sub(cycles.start).filter(|count| *count > 0)?;
+    let n = (n as u64).min(count);
+    let mut context = Context::default();
+    let mut bytes = Vec::new();
+    let (mut total, mut bound) = (0, 0);
+    for i in 0..n {
+        // Evenly spread, exact for any range.
+        let cycle = cycles.start + (u128::from(i) * u128::from(count) / u128::from(n)) as u64;
+        if plan.body.bind(cycle as i64, &mut context, &mut bytes).is_ok() {
+            total += bytes.len();
+            bound += 1;
+        }
+    }
+    (bound > 0).then(|| total as f64 / f64::from(bound))
 }
 
 /// What an op does, compiled.
@@ -93,6 +76,24 @@ pub enum Body {
     Text(TextTemplate),
     /// In file order.
     Fields(Vec<(String, TextTemplate)>),
+}
+
+impl Body {
+    /// Makes the op of `cycle` in `out`, which is cleared first: a BSON document, a text, or the texts of all
+    /// fields one after the other.
+    pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
+        match self {
+            Body::Command(command) => command.bind(cycle, context, out),
+            Body::Text(text) => {
+                out.clear();
+                text.bind(cycle, context, out)
+            }
+            Body::Fields(fields) => {
+                out.clear();
+                fields.iter().try_for_each(|(_, text)| text.bind(cycle, context, out))
+            }
+        }
+    }
 }
 
 /// An op template, compiled for its adapter.

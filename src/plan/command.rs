@@ -1,0 +1,413 @@
+//! [`CommandTemplate`]: a command with holes, and the two lanes that fill them.
+//!
+//! The fast lane copies encoded BSON and writes values into the holes. The slow lane renders the op text and
+//! parses it, as the reference does each cycle; it serves op texts whose structure depends on the cycle, and
+//! single cycles whose values would change how the rendered text reads (a quote or a backslash inside a
+//! string). Both give the same bytes.
+
+use super::BindError;
+use super::bind_points::Slot;
+use super::command_text;
+use super::element::{self, Conversion, Element, Quote};
+use super::encode::{self, Encoded, Span, Step, write_value};
+use super::text::TextTemplate;
+use crate::bindings::EvalError;
+use crate::functions::Context;
+use crate::value::Value;
+use bson::RawBson;
+use bson::spec::ElementType;
+use std::sync::Arc;
+
+/// Values that several holes share are kept within a cycle, up to this many.
+const KEPT: usize = 8;
+
+/// A command document, parsed once: BSON bytes and the holes in them. Cheap to share, never changes.
+pub struct CommandTemplate {
+    op: Arc<str>,
+    slots: Vec<Slot>,
+    /// None: every cycle takes the slow lane.
+    fast: Option<Encoded>,
+    /// Where the value of a slot with several uses is kept.
+    kept: Vec<Option<usize>>,
+    /// The op text; None for a command that was written as a YAML map, which has no text to render.
+    text: Option<TextTemplate>,
+    /// Top-level keys, as far as they are known.
+    keys: Vec<String>,
+    /// Fields that [`set_default`](Self::set_default) added, for the slow lane.
+    defaults: Vec<(String, Element)>,
+}
+
+/// The fast lane could not bind a cycle.
+enum Stop {
+    /// Only the rendered text can tell what the command is.
+    Render,
+    Failed(BindError),
+}
+
+impl CommandTemplate {
+    /// A command whose structure is known.
+    pub(super) fn fast(
+        op: Arc<str>,
+        slots: Vec<Slot>,
+        pairs: &[(String, Element)],
+        text: Option<TextTemplate>,
+    ) -> CommandTemplate {
+        let width = |slot: usize| match slots[slot].program.kind() {
+            crate::bindings::Kind::Int => encode::Width::Int,
+            crate::bindings::Kind::Long => encode::Width::Long,
+            crate::bindings::Kind::Double => encode::Width::Double,
+            _ => encode::Width::Unknown,
+        };
+        let fast = Some(encode::command(pairs, &width));
+        let mut places = 0..KEPT;
+        let kept = slots.iter().map(|slot| if slot.uses > 1 { places.next() } else { None }).collect();
+        let keys = pairs.iter().map(|(key, _)| key.clone()).collect();
+        CommandTemplate { op, slots, fast, kept, text, keys, defaults: Vec::new() }
+    }
+
+    /// A command whose structure depends on the cycle. `keys`: the top-level keys, as far as they are known.
+    pub(super) fn slow(op: Arc<str>, text: TextTemplate, keys: Vec<String>) -> CommandTemplate {
+        CommandTemplate {
+            op,
+            slots: Vec::new(),
+            fast: None,
+            kept: Vec::new(),
+            text: Some(text),
+            keys,
+            defaults: Vec::new(),
+        }
+    }
+
+    /// Fills the holes for `cycle`. `out` is cleared first and then holds one whole BSON document.
+    pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
+        match self.bind_fast(cycle, context, out)? {
+            true => Ok(()),
+            false => self.bind_slow(cycle, context, out),
+        }
+    }
+
+    /// The structure of the command is known: no text is parsed per cycle, but for a cycle whose values would
+    /// change how the op text reads.
+    pub fn is_fast(&self) -> bool {
+        self.fast.is_some()
+    }
+
+    /// Adds a constant field at the end of the command, unless the command sets `key` itself. For what a
+    /// connection applies to commands that do not say (`writeConcern`, `readConcern`); costs nothing per
+    /// cycle.
+    pub fn set_default(&mut self, key: &str, value: RawBson) {
+        if key.contains('\0') || self.keys.iter().any(|known| known == key) {
+            return;
+        }
+        if let Some(Encoded { bytes, steps }) = &mut self.fast {
+            let at = bytes.len();
+            bytes.push(0);
+            bytes.extend(key.as_bytes());
+            bytes.push(0);
+            bytes[at] = write_value(value.clone(), bytes);
+            let end = bytes.len();
+            if steps.last() == Some(&Step::Close) {
+                steps.insert(steps.len() - 1, Step::Literal(at..end));
+            } else {
+                // The length is baked in and the last literal ends the document.
+                if let Some(Step::Literal(last)) = steps.last_mut() {
+                    last.end -= 1;
+                }
+                bytes.push(0);
+                steps.push(Step::Literal(at..end + 1));
+                let length = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) + (end - at) as u32;
+                bytes[..4].copy_from_slice(&length.to_le_bytes());
+            }
+        }
+        self.keys.push(key.to_owned());
+        self.defaults.push((key.to_owned(), Element::Constant(value)));
+    }
+
+    /// The first key of the command (`insert`, `find`, …) if it does not depend on the cycle.
+    pub fn command(&self) -> Option<&str> {
+        self.keys.first().map(String::as_str).filter(|key| !key.is_empty())
+    }
+
+    /// Fills the holes; false if only the rendered text can tell what this cycle's command is.
+    pub(super) fn bind_fast(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, BindError> {
+        let Some(encoded) = &self.fast else { return Ok(false) };
+        out.clear();
+        let mut filler = Filler {
+            template: self,
+            bytes: &encoded.bytes,
+            cycle,
+            context,
+            kept: Kept::default(),
+            out,
+            open: 0,
+        };
+        for step in &encoded.steps {
+            match filler.step(step) {
+                Ok(()) => {}
+                Err(Stop::Render) if self.text.is_some() => return Ok(false),
+                Err(Stop::Render) => {
+                    let message = "a bound value does not fit the typed form that it stands in".to_owned();
+                    return Err(BindError::Render { op: self.op.to_string(), cycle, message });
+                }
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Renders the op text and parses it.
+    pub(super) fn bind_slow(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BindError> {
+        let fail = |message| Err(BindError::Render { op: self.op.to_string(), cycle, message });
+        let Some(text) = &self.text else {
+            return fail("the command has no text to render".to_owned());
+        };
+        out.clear();
+        text.bind(cycle, context, out)?;
+        let Ok(rendered) = std::str::from_utf8(out) else {
+            return fail("a bound value is not UTF-8 text".to_owned());
+        };
+        match command_text::parse(rendered, None) {
+            Ok(mut parsed) => {
+                for (key, value) in &self.defaults {
+                    if !parsed.pairs.iter().any(|(known, _)| known == key) {
+                        parsed.pairs.push((key.clone(), value.clone()));
+                    }
+                }
+                *out = encode::document(&parsed.pairs);
+                Ok(())
+            }
+            Err(problem) => fail(excerpt(rendered, &problem)),
+        }
+    }
+}
+
+/// A problem with a rendered text, with the text around it.
+fn excerpt(text: &str, problem: &command_text::Problem) -> String {
+    let at = problem.range.start.min(text.len());
+    let before: Vec<char> = text[..at].chars().rev().take(30).collect();
+    let before: String = before.into_iter().rev().collect();
+    let after: String = text[at..].chars().take(30).collect();
+    let one_line = |part: String| part.replace(['\n', '\r'], " ");
+    format!(
+        "the rendered text is not a command: {} at character {}: …{}⟨here⟩{}…",
+        problem.message,
+        text[..at].chars().count() + 1,
+        one_line(before),
+        one_line(after)
+    )
+}
+
+/// Values of this cycle that more than one hole takes. An array, so that no cycle allocates for it; made only
+/// where the template needs it.
+#[derive(Default)]
+struct Kept(Option<[Option<Value>; KEPT]>);
+
+impl Kept {
+    fn place(&mut self, place: usize) -> Option<&mut Option<Value>> {
+        self.0.get_or_insert_default().get_mut(place)
+    }
+}
+
+struct Filler<'a> {
+    template: &'a CommandTemplate,
+    bytes: &'a [u8],
+    cycle: i64,
+    context: &'a mut Context,
+    kept: Kept,
+    out: &'a mut Vec<u8>,
+    /// Start of the innermost open document. Its length field holds, until it is closed, the start of the one
+    /// around it, so that no stack is needed.
+    open: u32,
+}
+
+impl Filler<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), Stop> {
+        match step {
+            Step::Literal(range) => self.out.extend_from_slice(&self.bytes[range.clone()]),
+            Step::Open => {
+                let at = self.out.len() as u32;
+                self.out.extend_from_slice(&self.open.to_le_bytes());
+                self.open = at;
+            }
+            Step::Close => {
+                self.out.push(0);
+                let at = self.open as usize;
+                let length = (self.out.len() - at) as u32;
+                let field = &mut self.out[at..at + 4];
+                self.open = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
+                field.copy_from_slice(&length.to_le_bytes());
+            }
+            Step::Text { parts, quote } => {
+                let at = self.out.len();
+                self.out.extend_from_slice(&[0; 4]);
+                self.spans(parts, *quote)?;
+                self.out.push(0);
+                let length = (self.out.len() - at - 4) as u32;
+                self.out[at..at + 4].copy_from_slice(&length.to_le_bytes());
+            }
+            Step::Int(slot) => match self.value(*slot)? {
+                Value::Int(n) => self.out.extend_from_slice(&n.to_le_bytes()),
+                other => return Err(self.other_kind(*slot, &other)),
+            },
+            Step::Long(slot) => match self.value(*slot)? {
+                Value::Long(n) => self.out.extend_from_slice(&n.to_le_bytes()),
+                other => return Err(self.other_kind(*slot, &other)),
+            },
+            Step::Double(slot) => match self.value(*slot)? {
+                Value::Double(d) => self.out.extend_from_slice(&d.to_le_bytes()),
+                other => return Err(self.other_kind(*slot, &other)),
+            },
+            Step::Bare { slot, type_back } => {
+                let at = self.out.len();
+                let element_type = self.bare(*slot)?;
+                self.out[at - type_back] = element_type;
+            }
+            Step::Native { slot, type_back } => {
+                let at = self.out.len();
+                let element_type = self.native(*slot)?;
+                self.out[at - type_back] = element_type;
+            }
+            Step::Typed { conversion, parts, quote, type_back } => {
+                let at = self.out.len();
+                let element_type = self.typed(*conversion, parts, *quote)?;
+                self.out[at - type_back] = element_type;
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&self, slot: usize, source: EvalError) -> Stop {
+        Stop::Failed(BindError::Eval {
+            op: self.template.op.to_string(),
+            cycle: self.cycle,
+            recipe: self.template.slots[slot].program.recipe().to_owned(),
+            source,
+        })
+    }
+
+    fn other_kind(&self, slot: usize, value: &Value) -> Stop {
+        let message = format!("the binding yields {} where it promised another kind", value.type_name());
+        self.failed(slot, EvalError { name: "ClassCastException", message })
+    }
+
+    /// The value of a slot, the same for every hole of a cycle.
+    fn value(&mut self, slot: usize) -> Result<Value, Stop> {
+        let program = &self.template.slots[slot].program;
+        let Some(place) = self.template.kept[slot] else {
+            return program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, source));
+        };
+        if let Some(Some(value)) = self.kept.place(place) {
+            return Ok(value.clone());
+        }
+        let value = program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, source))?;
+        if let Some(kept) = self.kept.place(place) {
+            *kept = Some(value.clone());
+        }
+        Ok(value)
+    }
+
+    /// Appends the text of a slot's value.
+    fn text(&mut self, slot: usize) -> Result<(), Stop> {
+        if self.template.kept[slot].is_some() {
+            self.value(slot)?.write_text(self.out);
+            return Ok(());
+        }
+        let program = &self.template.slots[slot].program;
+        program.write_text(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, source))
+    }
+
+    /// Appends literals and texts. Within quotes, a text that would change how the string reads stops it.
+    fn spans(&mut self, parts: &[Span], quote: Option<u8>) -> Result<(), Stop> {
+        for part in parts {
+            match part {
+                Span::Literal(range) => self.out.extend_from_slice(&self.bytes[range.clone()]),
+                Span::Hole(slot) => {
+                    let at = self.out.len();
+                    self.text(*slot)?;
+                    if quote.is_some_and(|quote| memchr::memchr2(quote, b'\\', &self.out[at..]).is_some()) {
+                        return Err(Stop::Render);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what the text of a value would parse to, if it is a single scalar; gives its type.
+    fn bare(&mut self, slot: usize) -> Result<u8, Stop> {
+        let scalar = if self.template.slots[slot].program.kind() == crate::bindings::Kind::Text {
+            self.scalar(|filler| filler.text(slot))?
+        } else {
+            match self.value(slot)? {
+                Value::Int(n) => RawBson::Int32(n),
+                Value::Long(n) => element::smallest(n),
+                Value::Double(d) => RawBson::Double(d),
+                Value::Bool(b) => RawBson::Boolean(b),
+                Value::Null => RawBson::Null,
+                other => self.scalar(|filler| {
+                    other.write_text(filler.out);
+                    Ok(())
+                })?,
+            }
+        };
+        Ok(write_value(scalar, self.out))
+    }
+
+    /// The scalar that the text appended by `write` means; `out` is as before.
+    fn scalar(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<RawBson, Stop> {
+        let at = self.out.len();
+        write(self)?;
+        let scalar = std::str::from_utf8(&self.out[at..]).ok().and_then(element::scalar);
+        self.out.truncate(at);
+        scalar.ok_or(Stop::Render)
+    }
+
+    /// Appends a value in its own type; gives that.
+    fn native(&mut self, slot: usize) -> Result<u8, Stop> {
+        let scalar = match self.value(slot)? {
+            Value::Null => RawBson::Null,
+            Value::Bool(b) => RawBson::Boolean(b),
+            Value::Int(n) => RawBson::Int32(n),
+            Value::Long(n) => RawBson::Int64(n),
+            Value::Float(f) => RawBson::Double(f64::from(f)),
+            Value::Double(d) => RawBson::Double(d),
+            text => {
+                let at = self.out.len();
+                self.out.extend_from_slice(&[0; 4]);
+                text.write_text(self.out);
+                self.out.push(0);
+                let length = (self.out.len() - at - 4) as u32;
+                self.out[at..at + 4].copy_from_slice(&length.to_le_bytes());
+                return Ok(ElementType::String as u8);
+            }
+        };
+        Ok(write_value(scalar, self.out))
+    }
+
+    /// Appends what `conversion` makes of a text; gives its type. A text that it does not take is left to the
+    /// slow lane, which says what is wrong.
+    fn typed(&mut self, conversion: Conversion, parts: &[Span], quote: Quote) -> Result<u8, Stop> {
+        let at = self.out.len();
+        self.spans(parts, if let Quote::Mark(mark) = quote { Some(mark) } else { None })?;
+        let value = std::str::from_utf8(&self.out[at..]).ok().and_then(|text| match quote {
+            Quote::Bare => match element::number(text)? {
+                RawBson::Int32(n) => conversion.of_integer(i64::from(n)).ok(),
+                RawBson::Int64(n) => conversion.of_integer(n).ok(),
+                _ => None,
+            },
+            _ => conversion.apply(text).ok(),
+        });
+        self.out.truncate(at);
+        Ok(write_value(value.ok_or(Stop::Render)?, self.out))
+    }
+}
