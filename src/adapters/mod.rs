@@ -118,13 +118,16 @@ pub struct AdapterRow {
     pub help: &'static str,
     pub form: Form,
     pub parameters: &'static [Parameter],
-    pub connect: fn(Config) -> BoxFuture<'static, Result<Arc<dyn Adapter>, AdapterError>>,
+    pub connect: Connect,
     /// Makes an op for a workload that has none: document-level bindings and the activity's parameters in.
     pub synthesise: Option<Synthesise>,
 }
 
 /// Document-level bindings and the activity's parameters → an op; an error says what is missing.
 pub type Synthesise = fn(&IndexMap<String, Text>, &IndexMap<String, String>) -> Result<OpTemplate, String>;
+
+/// Connects to a target; an error says what is wrong with the parameters, or why the target cannot be used.
+pub type Connect = fn(Config) -> BoxFuture<'static, Result<Arc<dyn Adapter>, AdapterError>>;
 
 /// Every driver: `nbrs --list-drivers` reads this table.
 pub static ADAPTERS: &[&AdapterRow] = &[&mongodb::ROW, &stdout::ROW, &diag::ROW];

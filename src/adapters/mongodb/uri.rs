@@ -64,6 +64,14 @@ fn password_range(uri: &str) -> Option<Range<usize>> {
     Some(start + colon + 1..start + at)
 }
 
+/// User name and password as the driver sees them: what stands before the last `@` that is not among the
+/// options.
+fn user_info(uri: &str) -> Option<&str> {
+    let (_, rest) = uri.split_once("://")?;
+    let (before, _) = rest.split_once('?').unwrap_or((rest, ""));
+    before.rsplit_once('@').map(|(user_info, _)| user_info)
+}
+
 fn reads_as_hosts(text: &str) -> bool {
     text.split(',').all(|host| match host.split_once(':') {
         None => true,
@@ -105,18 +113,14 @@ impl Target {
     /// Reads `uri`; names of SRV records are resolved within `limit`.
     pub(super) async fn parse(uri: &str, limit: Duration) -> Result<Target, AdapterError> {
         let shown = redact(uri);
-        // The driver slices the two bytes after a `%` unchecked, so that `%` before a letter that is not
-        // ASCII would end the process; what it would refuse anyway is refused here.
         if let Some(range) = password_range(uri)
             && needs_encoding(&uri.as_bytes()[range])
         {
             return Err(password_must_be_encoded(&shown));
         }
-        if uri.split("://").nth(1).is_some_and(|rest| {
-            rest.split('?').next().is_some_and(|rest| {
-                rest.rfind('@').is_some_and(|at| has_stray_percent(rest[..at].as_bytes()))
-            })
-        }) {
+        // The driver slices the two bytes after a `%` unchecked, so that `%` before a letter that is not
+        // ASCII would end the process; what it would refuse anyway is refused here.
+        if user_info(uri).is_some_and(|text| has_stray_percent(text.as_bytes())) {
             return Err(AdapterError::Configuration(format!(
                 "connection={shown} is not valid: write a `%` in the user name as %25"
             )));
