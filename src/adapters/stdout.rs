@@ -1,13 +1,380 @@
-//! The `stdout` driver.
+//! The `stdout` driver: writes each op's text to standard output or a file. Makes an op of its own for a
+//! workload that has bindings only.
 
-use super::AdapterRow;
-use crate::plan::Form;
+use super::{
+    Adapter, AdapterError, AdapterRow, Config, Dispenser, Failure, Outcome, Parameter, Run, Scratch,
+    TargetFacts,
+};
+use crate::functions::Context;
+use crate::plan::{BindError, Body, Form, OpPlan, TextTemplate};
+use crate::span::{Text, nearest};
+use crate::workload::{Data, Node, OpTemplate};
+use futures_util::future::BoxFuture;
+use indexmap::IndexMap;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub static ROW: AdapterRow = AdapterRow {
     name: "stdout",
-    help: "",
+    help: "writes the text of each op to standard output or a file",
     form: Form::Text,
-    parameters: &[],
-    connect: |_| Box::pin(async { todo!() }),
-    synthesise: None,
+    parameters: &[
+        Parameter {
+            name: "filename",
+            default: Some("stdout"),
+            help: "the file to write, emptied first; `stdout` is standard output",
+        },
+        Parameter {
+            name: "newline",
+            default: Some("true"),
+            help: "whether an op made from bindings ends its line; ops of a workload are written as they are",
+        },
+        Parameter {
+            name: "format",
+            default: Some("assignments"),
+            help: "how an op made from bindings looks: csv, readout, json, inlinejson or assignments",
+        },
+        Parameter {
+            name: "bindings",
+            default: Some("doc"),
+            help: "the bindings that an op is made from: `doc` for all of the document, or a regular expression",
+        },
+    ],
+    connect: |config| Box::pin(async move { connect(&config) }),
+    synthesise: Some(synthesise),
 };
+
+fn connect(config: &Config) -> Result<Arc<dyn Adapter>, AdapterError> {
+    let name = config.parameters.get("filename").map_or("stdout", String::as_str);
+    let refused =
+        |error: io::Error| AdapterError::Configuration(format!("cannot write to `{name}`: {error}"));
+    let (file, at_once) = if name.eq_ignore_ascii_case("stdout") {
+        // Not through `io::stdout`, which ends a write at every line.
+        let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(refused)?);
+        (file, io::stdout().is_terminal())
+    } else {
+        (File::create(name).map_err(refused)?, false)
+    };
+    let output = Output {
+        name: name.to_owned(),
+        at_once,
+        state: Mutex::new(State { writer: BufWriter::with_capacity(64 * 1024, file), failed: None }),
+    };
+    let facts =
+        TargetFacts { kind: "stdout".to_owned(), uri: Some(name.to_owned()), ..TargetFacts::default() };
+    Ok(Arc::new(Stdout { facts, output: Arc::new(output) }))
+}
+
+struct Stdout {
+    facts: TargetFacts,
+    output: Arc<Output>,
+}
+
+struct Output {
+    name: String,
+    /// A person watches: nothing is held back.
+    at_once: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    writer: BufWriter<File>,
+    /// The first error; what follows it would leave a gap in the output.
+    failed: Option<String>,
+}
+
+impl Output {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn attempt(&self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
+        let mut state = self.state();
+        if state.failed.is_none()
+            && let Err(error) = write(&mut state.writer)
+        {
+            state.failed = Some(format!("writing to `{}` failed: {error}", self.name));
+        }
+        match &state.failed {
+            Some(message) => Err(message.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Adapter for Stdout {
+    fn facts(&self) -> &TargetFacts {
+        &self.facts
+    }
+
+    fn dispenser(&self, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError> {
+        match plan.body {
+            Body::Text(text) => Ok(Arc::new(Line { text, output: self.output.clone() })),
+            _ => Err(AdapterError::Configuration(format!("op `{}` is not a text", plan.name))),
+        }
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
+        Box::pin(async { self.output.attempt(BufWriter::flush).map_err(AdapterError::Unreachable) })
+    }
+}
+
+struct Line {
+    text: TextTemplate,
+    output: Arc<Output>,
+}
+
+impl Dispenser for Line {
+    fn bind(&self, cycle: i64, context: &mut Context, scratch: &mut Scratch) -> Result<(), BindError> {
+        scratch.bytes.clear();
+        self.text.bind(cycle, context, &mut scratch.bytes)
+    }
+
+    fn run<'a>(&'a self, _cycle: i64, scratch: &'a Scratch) -> Run<'a> {
+        let written = self.output.attempt(|writer| {
+            writer.write_all(&scratch.bytes)?;
+            if self.output.at_once { writer.flush() } else { Ok(()) }
+        });
+        let failure = written.err().map(|message| Failure {
+            name: "WriteFailed".into(),
+            exception: Some("RuntimeException"),
+            message,
+            partial: false,
+        });
+        Run::Ready(Outcome { bytes_sent: scratch.bytes.len() as u64, docs_returned: 0, failure })
+    }
+}
+
+/// How the text of an op is made from binding names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    Readout,
+    Json,
+    InlineJson,
+    Assignments,
+}
+
+const FORMATS: &[(&str, Format)] = &[
+    ("csv", Format::Csv),
+    ("readout", Format::Readout),
+    ("json", Format::Json),
+    ("inlinejson", Format::InlineJson),
+    ("assignments", Format::Assignments),
+];
+
+impl Format {
+    fn template(self, names: &[&str]) -> String {
+        let each = |one: &dyn Fn(&str) -> String, between: &str| {
+            names.iter().map(|name| one(name)).collect::<Vec<_>>().join(between)
+        };
+        match self {
+            Format::Csv => each(&|name| format!("{{{name}}}"), ","),
+            Format::Assignments => each(&|name| format!("{name}={{{name}}}"), " "),
+            Format::Readout => {
+                let width = names.iter().map(|name| name.encode_utf16().count()).max().unwrap_or(0);
+                each(&|name| format!("{name:>width$} : {{{name}}}"), "\n")
+            }
+            Format::Json => {
+                format!("{{\n {}\n}}", each(&|name| format!("\"{name}\":\"{{{name}}}\""), ",\n "))
+            }
+            Format::InlineJson => format!("{{{}}}", each(&|name| format!("\"{name}\":\"{{{name}}}\""), ", ")),
+        }
+    }
+}
+
+/// The op `synthetic`: all document-level bindings (or those that `bindings=` names), as `format=` says.
+fn synthesise(
+    bindings: &IndexMap<String, Text>,
+    parameters: &IndexMap<String, String>,
+) -> Result<OpTemplate, String> {
+    if bindings.is_empty() {
+        return Err("the workload has neither ops nor document-level bindings to make one from".to_owned());
+    }
+    let wanted = parameters.get("bindings").map_or("doc", String::as_str);
+    let mut names: Vec<&str> = if wanted.eq_ignore_ascii_case("doc") {
+        bindings.keys().map(String::as_str).collect()
+    } else {
+        let pattern = regex::Regex::new(&format!("^(?:{wanted})$"))
+            .map_err(|_| format!("`bindings={wanted}` is not a regular expression"))?;
+        bindings.keys().map(String::as_str).filter(|name| pattern.is_match(name)).collect()
+    };
+    if names.is_empty() {
+        let known: Vec<&str> = bindings.keys().map(String::as_str).collect();
+        return Err(format!("`bindings={wanted}` matches none of the bindings {}", known.join(", ")));
+    }
+    let format = match parameters.get("format") {
+        None => Format::Assignments,
+        Some(name) => {
+            FORMATS.iter().find(|(known, _)| known == name).map(|(_, format)| *format).ok_or_else(|| {
+                let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+                let near = nearest(name, known.iter().copied());
+                let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                format!("`format={name}` is none of {}{hint}", known.join(", "))
+            })?
+        }
+    };
+    let newline = match parameters.get("newline").map(String::as_str) {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(other) => return Err(format!("`newline={other}` is neither true nor false")),
+    };
+    sort_as_java_set(&mut names);
+    let mut template = format.template(&names);
+    if newline {
+        end_line(&mut template);
+    }
+    let stmt = Node { data: Data::Text(Text::unplaced(template)), location: None };
+    Ok(OpTemplate {
+        name: "synthetic".to_owned(),
+        block: "synthetic".to_owned(),
+        description: None,
+        op: IndexMap::from([("stmt".to_owned(), stmt)]),
+        params: IndexMap::new(),
+        bindings: bindings.clone(),
+        tags: IndexMap::new(),
+        location: None,
+    })
+}
+
+/// One newline at the end; two after a text of several lines.
+fn end_line(template: &mut String) {
+    let inner = template.find('\n').is_some_and(|at| at > 0 && at < template.len() - 1);
+    let ending = if inner { "\n\n" } else { "\n" };
+    while !template.ends_with(ending) {
+        template.push('\n');
+    }
+}
+
+/// The order in which Java's `HashSet` gives these texts when they were put in one by one: the reference's
+/// order, so that outputs can be compared.
+fn sort_as_java_set(names: &mut [&str]) {
+    let mut buckets: usize = 16;
+    while names.len() > buckets / 4 * 3 {
+        buckets *= 2;
+    }
+    names.sort_by_key(|name| {
+        let hash =
+            name.encode_utf16().fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit.into()));
+        (hash ^ (hash >> 16)) as usize & (buckets - 1)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(names: &[&str], parameters: &[(&str, &str)]) -> Result<String, String> {
+        let bindings = names.iter().map(|name| ((*name).to_owned(), Text::unplaced("Identity()"))).collect();
+        let parameters = parameters.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let op = synthesise(&bindings, &parameters)?;
+        match &op.op["stmt"].data {
+            Data::Text(text) => Ok(text.as_str().to_owned()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_op_is_made_of_bindings_in_the_reference_order() {
+        let cases: &[(&[(&str, &str)], &str)] = &[
+            (&[], "zeta={zeta} alpha={alpha} mid={mid}\n"),
+            (&[("newline", "false")], "zeta={zeta} alpha={alpha} mid={mid}"),
+            (&[("format", "csv")], "{zeta},{alpha},{mid}\n"),
+            (&[("format", "readout")], " zeta : {zeta}\nalpha : {alpha}\n  mid : {mid}\n\n"),
+            (
+                &[("format", "json")],
+                "{\n \"zeta\":\"{zeta}\",\n \"alpha\":\"{alpha}\",\n \"mid\":\"{mid}\"\n}\n\n",
+            ),
+            (
+                &[("format", "inlinejson")],
+                "{\"zeta\":\"{zeta}\", \"alpha\":\"{alpha}\", \"mid\":\"{mid}\"}\n",
+            ),
+            (&[("bindings", "doc")], "zeta={zeta} alpha={alpha} mid={mid}\n"),
+            (&[("bindings", "alpha|mid")], "alpha={alpha} mid={mid}\n"),
+            (&[("bindings", "mid")], "mid={mid}\n"),
+        ];
+        for (parameters, expected) in cases {
+            // The order in the file does not matter.
+            for names in [["zeta", "alpha", "mid"], ["mid", "alpha", "zeta"]] {
+                assert_eq!(made(&names, parameters).as_deref(), Ok(*expected), "{parameters:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_op_that_cannot_be_made_says_why() {
+        let cases: &[(&[&str], &[(&str, &str)], &str)] = &[
+            (&[], &[], "neither ops nor"),
+            (&["a"], &[("bindings", "b.*")], "none of the bindings a"),
+            (&["a"], &[("bindings", "(")], "not a regular expression"),
+            (&["a"], &[("format", "jsn")], "did you mean `json`?"),
+            (&["a"], &[("newline", "yes")], "neither true nor false"),
+        ];
+        for (names, parameters, expected) in cases {
+            let error = made(names, parameters).expect_err("no op can be made");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    fn adapter(filename: &str) -> Result<Arc<dyn Adapter>, AdapterError> {
+        let parameters = IndexMap::from([("filename".to_owned(), filename.to_owned())]);
+        connect(&Config { alias: "a".to_owned(), parameters, threads: 1 })
+    }
+
+    fn run(adapter: &Arc<dyn Adapter>, text: &str, times: i64) -> Option<Failure> {
+        let stmt = Node { data: Data::Text(Text::unplaced(text)), location: None };
+        let op = OpTemplate {
+            name: "b__o".to_owned(),
+            block: "b".to_owned(),
+            description: None,
+            op: IndexMap::from([("stmt".to_owned(), stmt)]),
+            params: IndexMap::new(),
+            bindings: IndexMap::new(),
+            tags: IndexMap::new(),
+            location: None,
+        };
+        let plan = crate::plan::compile(&op, Form::Text).unwrap_or_else(|errors| panic!("{errors:?}")).plan;
+        let dispenser = adapter.dispenser(plan).expect("a text op fits");
+        let mut scratch = Scratch::default();
+        let mut failure = None;
+        for cycle in 0..times {
+            dispenser.bind(cycle, &mut Context::default(), &mut scratch).expect("a literal binds");
+            match dispenser.run(cycle, &scratch) {
+                Run::Ready(outcome) => failure = failure.or(outcome.failure),
+                Run::Pending(_) => panic!("nothing is to be awaited"),
+            }
+        }
+        failure
+    }
+
+    #[test]
+    fn ops_are_written_as_they_are_and_flushed_at_close() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("out.txt");
+        std::fs::write(&path, "old").expect("the folder is writable");
+        let adapter = adapter(path.to_str().expect("a UTF-8 path")).expect("the file can be written");
+        assert_eq!(run(&adapter, "x\n", 3), None);
+        futures_util::FutureExt::now_or_never(adapter.close()).expect("ready").expect("flushed");
+        assert_eq!(std::fs::read_to_string(&path).expect("written"), "x\nx\nx\n");
+    }
+
+    #[test]
+    fn a_full_disk_fails_the_op_and_the_close() {
+        let adapter = adapter("/dev/full").expect("the device opens");
+        let failure = run(&adapter, &"x".repeat(40_000), 4).expect("the disk is full");
+        assert_eq!(failure.name, "WriteFailed");
+        assert!(failure.message.starts_with("writing to `/dev/full` failed"), "{}", failure.message);
+        let closed = futures_util::FutureExt::now_or_never(adapter.close()).expect("ready");
+        assert!(closed.is_err());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_at_once() {
+        let Err(error) = adapter("/no/such/folder/out.txt") else { panic!("opened") };
+        assert!(
+            matches!(error, AdapterError::Configuration(text) if text.contains("/no/such/folder/out.txt"))
+        );
+    }
+}
