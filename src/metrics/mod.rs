@@ -1,30 +1,43 @@
 //! Record per worker, in windows of 1 s; summarise and merge. Formats and prints nothing.
 //!
-//! A [`Frame`] is what happened in one interval; frames add up to a [`Summary`]. All times are nanoseconds.
+//! A [`Frame`] is what happened in one interval; frames add up to totals of [`OpStats`]. All times are nanoseconds.
+//! Three clocks run for each op: *wait* (due → sent), *service* (sent → answered) and *response* (due →
+//! answered). Service and response time are those of ops that ended well; failed ops have a histogram of their
+//! own, so that fast failures cannot make a target look fast. Nothing is corrected afterwards for coordinated
+//! omission: response time is measured against the schedule, so there is nothing left to correct.
+//!
+//! An op that is retried is one op: it is sent when its first try is, and answered when its last try is.
+
+mod recorder;
+
+pub use recorder::{Counts, Ending, Recorder, Sample, Times};
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What one op did in some span of time.
+/// What one op did in some span of time. `ok` and the `ended` of all `errors` add up to `attempted`.
 #[derive(Debug, Clone)]
 pub struct OpStats {
-    /// Ops that ended well, or in part (see `errors`).
+    /// Ops that ended well, retried or not. An op whose reply wrote only part did not: it is among `errors`
+    /// (`ErrorCounts::partial`).
     pub ok: u64,
     /// Ops that were tried (an op retried three times is one).
     pub attempted: u64,
-    /// Ops that ended in this error, by name.
+    /// Errors that ops met, by name. At most [`MAX_ERROR_NAMES`] names; what comes later adds to
+    /// [`OTHER_ERRORS`].
     pub errors: BTreeMap<String, ErrorCounts>,
     pub retries: u64,
+    /// Of all tries.
     pub bytes_sent: u64,
     pub docs_returned: u64,
     /// Sent → answered, of ops that ended well.
     pub service: Histogram<u64>,
     /// Due → answered, of ops that ended well. Equals service where there is no rate.
     pub response: Histogram<u64>,
-    /// Due → sent, of all ops.
+    /// Due → sent, of all ops that were sent. All 0 where there is no rate.
     pub wait: Histogram<u64>,
-    /// Sent → answered, of ops that failed.
+    /// Sent → answered, of ops that failed or wrote only part.
     pub failed: Histogram<u64>,
 }
 
@@ -43,6 +56,110 @@ pub struct ErrorCounts {
     pub partial: u64,
 }
 
+/// Error names kept apart for one op.
+pub const MAX_ERROR_NAMES: usize = 64;
+/// The name under which errors beyond [`MAX_ERROR_NAMES`] are counted.
+pub const OTHER_ERRORS: &str = "Other";
+
+impl Default for OpStats {
+    fn default() -> Self {
+        OpStats {
+            ok: 0,
+            attempted: 0,
+            errors: BTreeMap::new(),
+            retries: 0,
+            bytes_sent: 0,
+            docs_returned: 0,
+            service: histogram(),
+            response: histogram(),
+            wait: histogram(),
+            failed: histogram(),
+        }
+    }
+}
+
+/// Three significant digits over all of `u64`: it grows with the values it meets, so none is lost.
+fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("3 digits are within 0..=5")
+}
+
+/// Growing cannot fail on a 64-bit machine; were it to, a sample counted as too small beats one that is lost.
+fn record(histogram: &mut Histogram<u64>, nanoseconds: u64) {
+    if histogram.record(nanoseconds).is_err() {
+        histogram.saturating_record(nanoseconds);
+    }
+}
+
+fn merge(into: &mut Histogram<u64>, from: &Histogram<u64>) {
+    if into.add(from).is_err() {
+        for value in from.iter_recorded() {
+            into.saturating_record_n(value.value_iterated_to(), value.count_at_value());
+        }
+    }
+}
+
+impl OpStats {
+    /// The counts of the error `name`, where names beyond the bound share one entry.
+    pub fn error(&mut self, name: &str) -> &mut ErrorCounts {
+        let name = if self.errors.len() < MAX_ERROR_NAMES || self.errors.contains_key(name) {
+            name
+        } else {
+            OTHER_ERRORS
+        };
+        // `entry` would allocate the key each time.
+        if !self.errors.contains_key(name) {
+            self.errors.insert(name.to_owned(), ErrorCounts::default());
+        }
+        self.errors.get_mut(name).expect("it was inserted if it was not there")
+    }
+
+    /// Ops that ended in an error.
+    pub fn failed_ops(&self) -> u64 {
+        self.errors.values().map(|counts| counts.ended).sum()
+    }
+
+    /// Adds what `other` saw, exactly.
+    pub fn add(&mut self, other: &OpStats) {
+        self.ok += other.ok;
+        self.attempted += other.attempted;
+        self.retries += other.retries;
+        self.bytes_sent += other.bytes_sent;
+        self.docs_returned += other.docs_returned;
+        for (name, counts) in &other.errors {
+            self.error(name).add(counts);
+        }
+        merge(&mut self.service, &other.service);
+        merge(&mut self.response, &other.response);
+        merge(&mut self.wait, &other.wait);
+        merge(&mut self.failed, &other.failed);
+    }
+
+    /// Forgets everything but the memory it was kept in.
+    pub fn clear(&mut self) {
+        self.ok = 0;
+        self.attempted = 0;
+        self.retries = 0;
+        self.bytes_sent = 0;
+        self.docs_returned = 0;
+        self.errors.clear();
+        for histogram in [&mut self.service, &mut self.response, &mut self.wait, &mut self.failed] {
+            if !histogram.is_empty() {
+                histogram.reset();
+            }
+        }
+    }
+}
+
+impl ErrorCounts {
+    pub fn add(&mut self, other: &ErrorCounts) {
+        self.ended += other.ended;
+        self.first += other.first;
+        self.retried += other.retried;
+        self.given_up += other.given_up;
+        self.partial += other.partial;
+    }
+}
+
 /// One interval of one activity.
 #[derive(Debug, Clone)]
 pub struct Frame {
@@ -51,6 +168,21 @@ pub struct Frame {
     pub length: Duration,
     /// In the order of the activity's ops.
     pub ops: Vec<OpStats>,
+}
+
+impl Frame {
+    /// What is kept of this frame: one point an op, also of ops that did nothing.
+    pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        self.ops.iter().enumerate().map(|(op, stats)| Point {
+            at: self.start + self.length,
+            length: self.length,
+            op,
+            ok: stats.ok,
+            errors: stats.failed_ops(),
+            service: Quantiles::of(&stats.service),
+            response: Quantiles::of(&stats.response),
+        })
+    }
 }
 
 /// What is kept of one op's share of one [`Frame`].
@@ -74,4 +206,19 @@ pub struct Quantiles {
     pub p95: u64,
     pub p99: u64,
     pub max: u64,
+}
+
+impl Quantiles {
+    /// Of values that were recorded; a quantile is the highest value that the histogram cannot tell from it.
+    pub fn of(histogram: &Histogram<u64>) -> Quantiles {
+        if histogram.is_empty() {
+            return Quantiles::default();
+        }
+        Quantiles {
+            p50: histogram.value_at_quantile(0.50),
+            p95: histogram.value_at_quantile(0.95),
+            p99: histogram.value_at_quantile(0.99),
+            max: histogram.max(),
+        }
+    }
 }

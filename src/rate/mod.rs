@@ -1,2 +1,359 @@
 //! The schedule of due times, fixed at the start (start + n/rate); governor bounds the catch-up to
 //! rate × burst. Never sees an op.
+//!
+//! A start that could not happen when it was due (all threads were busy) stays due: it happens as soon as a
+//! thread is free and its response time counts from when it was due. How fast such a backlog is worked off is
+//! bounded: in any second no more than rate × burst start. With a burst of 1.0 a backlog stays until the end,
+//! and so do the long response times; with a large one the target sees a rush after each stall.
+//!
+//! One operating-system thread, the [`clock`](Pacer::keep_time), releases starts as they fall due, to whichever
+//! thread has waited longest. Its sleep ends within some 60 µs of the time asked for, where tokio's timer counts
+//! whole milliseconds; starts less than 100 µs apart are released together.
+
+use crate::units::Rate;
+use governor::clock::Clock;
+use governor::middleware::NoOpMiddleware;
+use governor::nanos::Nanos;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+use tokio::sync::TryAcquireError;
+
+/// Lost time up to this much is made up at once: it is the jitter of sleeping threads, not a backlog.
+const JITTER: Duration = Duration::from_millis(10);
+/// Starts may be released ahead of the threads that will take them for this much of the schedule.
+const AHEAD: Duration = Duration::from_millis(5);
+/// The clock sleeps no shorter than this.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+/// How soon the clock looks again when starts are due and no thread is free to take them.
+const WHEN_BUSY: Duration = Duration::from_millis(1);
+/// The clock sleeps no longer than this, so that it notices when it is no longer needed.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// The due times of an activity's cycles, shared by all its threads.
+#[derive(Debug)]
+pub struct Pacer {
+    started: Instant,
+    schedule: Schedule,
+    burst: f64,
+    /// Starts that are released and not taken; closed when the pacer is.
+    permits: Semaphore,
+    /// Threads that wait for a start.
+    waiting: AtomicUsize,
+    /// Starts that were taken: the number of the next one.
+    taken: AtomicU64,
+    closed: AtomicBool,
+}
+
+impl Pacer {
+    /// The first start is due at `started`.
+    pub fn new(rate: Rate, started: Instant) -> Pacer {
+        Pacer {
+            started,
+            schedule: Schedule::new(rate.per_second),
+            burst: rate.burst,
+            permits: Semaphore::new(0),
+            waiting: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for the next start and says when it was due; `None` once the pacer is closed.
+    pub async fn next(&self) -> Option<Instant> {
+        match self.permits.try_acquire() {
+            Ok(permit) => permit.forget(),
+            Err(TryAcquireError::Closed) => return None,
+            Err(TryAcquireError::NoPermits) => {
+                self.waiting.fetch_add(1, Relaxed);
+                let permit = self.permits.acquire().await;
+                self.waiting.fetch_sub(1, Relaxed);
+                permit.ok()?.forget();
+            }
+        }
+        let n = self.taken.fetch_add(1, Relaxed);
+        Some(self.started + Duration::from_nanos(self.schedule.due(n)))
+    }
+
+    /// Starts that are due and were not taken.
+    pub fn backlog(&self) -> u64 {
+        self.schedule.due_by(self.now()).saturating_sub(self.taken.load(Relaxed))
+    }
+
+    /// Releases starts as they fall due, on the calling thread, until the pacer is closed.
+    pub fn keep_time(&self) {
+        let mut release = Release::new(self.schedule, self.burst);
+        while !self.closed.load(Relaxed) {
+            let demand = Demand {
+                waiting: self.waiting.load(Relaxed) as u64,
+                unclaimed: self.permits.available_permits() as u64,
+            };
+            let (granted, next) = release.at(self.now(), demand);
+            if granted > 0 {
+                self.permits.add_permits(granted as usize);
+            }
+            let sleep = Duration::from_nanos(next.saturating_sub(self.now()));
+            std::thread::park_timeout(sleep.clamp(SHORTEST_SLEEP, LONGEST_SLEEP));
+        }
+    }
+
+    /// No more starts: threads that wait are sent home. Whoever runs [`keep_time`](Pacer::keep_time) returns
+    /// from it within 100 ms, at once if its thread is unparked.
+    pub fn close(&self) {
+        self.closed.store(true, Relaxed);
+        self.permits.close();
+    }
+
+    fn now(&self) -> u64 {
+        nanoseconds(self.started.elapsed())
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// When starts are due, in nanoseconds since the schedule began.
+#[derive(Debug, Clone, Copy)]
+struct Schedule {
+    per_second: f64,
+}
+
+impl Schedule {
+    fn new(per_second: f64) -> Schedule {
+        Schedule { per_second }
+    }
+
+    /// When start `n` (from 0) is due.
+    fn due(self, n: u64) -> u64 {
+        (n as f64 * 1e9 / self.per_second) as u64
+    }
+
+    /// How many starts are due at `now`.
+    fn due_by(self, now: u64) -> u64 {
+        // The division may be off by one either way; `due` decides.
+        let near = (now as f64 * self.per_second / 1e9) as u64;
+        let mut count = near.saturating_sub(1);
+        while self.due(count) <= now && count <= near.saturating_add(1) {
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Who would take starts if they were released.
+#[derive(Debug, Clone, Copy, Default)]
+struct Demand {
+    waiting: u64,
+    unclaimed: u64,
+}
+
+/// Decides how many starts to release. Knows no clock but the time it is told.
+struct Release {
+    schedule: Schedule,
+    released: u64,
+    ahead: u64,
+    governor: RateLimiter<NotKeyed, InMemoryState, Told, NoOpMiddleware<Nanos>>,
+    told: Told,
+    /// What the governor is asked for per start: at low rates several cells, since a tolerance of one whole
+    /// start would let starts follow each other at once.
+    cells: NonZeroU32,
+}
+
+/// The time that was told last, as the governor's clock.
+#[derive(Debug, Clone, Default)]
+struct Told(Arc<AtomicU64>);
+
+impl Clock for Told {
+    type Instant = Nanos;
+
+    fn now(&self) -> Nanos {
+        self.0.load(Relaxed).into()
+    }
+}
+
+impl Release {
+    fn new(schedule: Schedule, burst: f64) -> Release {
+        let per_second = schedule.per_second;
+        let cells = if per_second < 1000.0 { 4 } else { 1 };
+        // What the governor tolerates at once is part of the second's allowance, so it refills a little slower
+        // than rate × burst; but never slower than the rate, or the schedule could not be kept.
+        let at_once = JITTER.as_secs_f64() + AHEAD.as_secs_f64();
+        let cell = 1e9 / per_second / f64::from(cells);
+        let period = (cell / (burst - at_once).max(1.0)).ceil().min(cell.floor()).max(1.0);
+        let period = Duration::from_nanos(period as u64);
+        let tolerated = (per_second * JITTER.as_secs_f64() * f64::from(cells)) as u32;
+        let tolerated = NonZeroU32::MIN.saturating_add(tolerated.max(cells));
+        let quota = Quota::with_period(period).expect("the period is over 0").allow_burst(tolerated);
+        let told = Told::default();
+        Release {
+            schedule,
+            released: 0,
+            ahead: (per_second * AHEAD.as_secs_f64()) as u64,
+            governor: RateLimiter::direct_with_clock(quota, told.clone()),
+            told,
+            cells: NonZeroU32::MIN.saturating_add(cells - 1),
+        }
+    }
+
+    /// How many starts to release at `now`, and when to ask again.
+    fn at(&mut self, now: u64, demand: Demand) -> (u64, u64) {
+        self.told.0.store(now, Relaxed);
+        let due = self.schedule.due_by(now);
+        let room = (demand.waiting + self.ahead).saturating_sub(demand.unclaimed);
+        let wanted = due.saturating_sub(self.released).min(room);
+        for granted in 0..wanted {
+            // The outer error, that so many cells can never be had, cannot be: the tolerance is over them.
+            if let Ok(Err(not_until)) = self.governor.check_n(self.cells) {
+                self.released += granted;
+                return (granted, not_until.earliest_possible().as_u64());
+            }
+        }
+        self.released += wanted;
+        let next =
+            if self.released < due { now + nanoseconds(WHEN_BUSY) } else { self.schedule.due(self.released) };
+        (wanted, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Runs a schedule without a clock: threads take each start at once, except while `stalled`. Returns the
+    /// times of all starts.
+    fn starts(rate: f64, burst: f64, seconds: u64, stalled: std::ops::Range<u64>) -> Vec<u64> {
+        let mut release = Release::new(Schedule::new(rate), burst);
+        let mut starts = Vec::new();
+        let mut unclaimed = 0;
+        let mut now = 0;
+        while now < seconds * SECOND {
+            let busy = stalled.contains(&now);
+            let demand = Demand { waiting: if busy { 0 } else { 10_000 }, unclaimed };
+            let (granted, next) = release.at(now, demand);
+            unclaimed += granted;
+            if !busy {
+                starts.extend((0..unclaimed).map(|_| now));
+                unclaimed = 0;
+            }
+            // The clock oversleeps by up to 60 µs, differently each time.
+            let oversleep = (now / 1000) % 60_000;
+            now = next.clamp(now + 100_000, now + 100_000_000) + oversleep;
+        }
+        starts
+    }
+
+    /// The most starts in any window of one second.
+    fn busiest_second(starts: &[u64]) -> u64 {
+        let mut first = 0;
+        let mut most = 0;
+        for (last, at) in starts.iter().enumerate() {
+            while starts[first] + SECOND <= *at {
+                first += 1;
+            }
+            most = most.max(last - first + 1);
+        }
+        most as u64
+    }
+
+    #[test]
+    fn due_times_are_multiples_of_the_period_and_do_not_drift() {
+        let schedule = Schedule::new(3.0);
+        assert_eq!((schedule.due(0), schedule.due(1), schedule.due(3)), (0, 333_333_333, SECOND));
+        assert_eq!(Schedule::new(2500.0).due(25_000 * 360), 3600 * SECOND);
+        for rate in [0.5, 1.0, 3.0, 999.9, 2500.0, 1e6] {
+            let schedule = Schedule::new(rate);
+            for n in (0..10_000).chain(10_000_000..10_000_100) {
+                assert_eq!(schedule.due_by(schedule.due(n)), n + 1, "{rate}/s, start {n}");
+                if n > 0 {
+                    assert_eq!(schedule.due_by(schedule.due(n) - 1), n, "{rate}/s, before start {n}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_rate_is_met_whatever_it_is() {
+        for burst in [1.0, 1.1, 2.0] {
+            for rate in [1.0, 10.0, 50.0, 99.0, 1000.0, 2500.0, 12_345.6, 200_000.0] {
+                let starts = starts(rate, burst, 10, 0..0);
+                let expected = rate * 10.0;
+                let count = starts.len() as f64;
+                assert!((count - expected).abs() <= 1.0 + expected * 0.001, "{rate},{burst}: {count}");
+                let schedule = Schedule::new(rate);
+                let latest = starts.iter().enumerate().map(|(n, at)| at - schedule.due(n as u64)).max();
+                assert!(latest < Some(1_000_000), "{rate},{burst}: a start was late by {latest:?} ns");
+            }
+        }
+    }
+
+    #[test]
+    fn no_start_is_early() {
+        for rate in [10.0, 2500.0, 50_000.0] {
+            let schedule = Schedule::new(rate);
+            for (n, at) in starts(rate, 1.5, 5, SECOND..2 * SECOND).iter().enumerate() {
+                assert!(*at >= schedule.due(n as u64), "{rate}/s: start {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_stall_no_second_has_more_than_rate_times_burst() {
+        for burst in [1.0, 1.05, 1.1, 1.5, 3.0] {
+            for rate in [10.0, 100.0, 1000.0, 2500.0, 40_000.0] {
+                let starts = starts(rate, burst, 20, 3 * SECOND..5 * SECOND);
+                let most = busiest_second(&starts) as f64;
+                let allowed = rate * burst.max(1.015) + 2.0;
+                assert!(most <= allowed, "{rate},{burst}: {most} in one second, {allowed} allowed");
+            }
+        }
+    }
+
+    #[test]
+    fn a_backlog_is_worked_off_as_fast_as_the_burst_allows() {
+        // 2 s are lost; at 1.5 × they are made up in 4 s, at 1.0 × never.
+        let fast = starts(1000.0, 1.5, 12, 3 * SECOND..5 * SECOND);
+        assert!(fast.len() >= 11_990, "{}", fast.len());
+        let never = starts(1000.0, 1.0, 12, 3 * SECOND..5 * SECOND);
+        assert!((10_000..10_030).contains(&never.len()), "{}", never.len());
+    }
+
+    #[test]
+    fn starts_are_released_only_to_threads_that_can_take_them() {
+        let mut release = Release::new(Schedule::new(1000.0), 1.1);
+        // Nobody waits: no more than 5 ms of the schedule are released ahead.
+        assert_eq!(release.at(2 * SECOND, Demand { waiting: 0, unclaimed: 0 }).0, 5);
+        assert_eq!(release.at(3 * SECOND, Demand { waiting: 0, unclaimed: 5 }).0, 0);
+        assert_eq!(release.at(4 * SECOND, Demand { waiting: 3, unclaimed: 5 }).0, 3);
+    }
+
+    #[tokio::test]
+    async fn threads_get_due_times_in_order_and_end_when_it_closes() {
+        let pacer = Arc::new(Pacer::new(Rate { per_second: 10_000.0, burst: 1.1 }, Instant::now()));
+        let clock = {
+            let pacer = Arc::clone(&pacer);
+            std::thread::spawn(move || pacer.keep_time())
+        };
+        let mut previous = None;
+        for _ in 0..200 {
+            let due = pacer.next().await.expect("the pacer is open");
+            assert!(due <= Instant::now());
+            assert!(previous < Some(due));
+            previous = Some(due);
+        }
+        let waiter = {
+            let pacer = Arc::clone(&pacer);
+            tokio::spawn(async move { while pacer.next().await.is_some() {} })
+        };
+        pacer.close();
+        waiter.await.expect("no panic");
+        assert_eq!(pacer.next().await, None);
+        clock.join().expect("the clock ends");
+    }
+}

@@ -1,0 +1,505 @@
+//! What an activity does with dispensers that answer as a test tells them to.
+
+use super::*;
+use crate::adapters::{Failure, Outcome, Run, Scratch};
+use crate::functions::Context;
+use crate::metrics::ErrorCounts;
+use crate::plan::BindError;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+/// Runs a closure for each try, and counts how often each cycle was run.
+struct Scripted<F> {
+    script: F,
+    /// One counter a cycle; a cycle beyond the last counts in `beyond`.
+    runs: Vec<AtomicUsize>,
+    beyond: AtomicUsize,
+    /// Cycles that cannot be bound.
+    unbound: Option<i64>,
+}
+
+enum Step {
+    Now(Outcome),
+    After(Duration, Outcome),
+    Never,
+    Panic,
+}
+
+impl<F: Fn(i64, usize) -> Step + Send + Sync + 'static> Scripted<F> {
+    /// `script` is given the cycle and how often it ran before.
+    fn new(cycles: usize, script: F) -> Arc<Self> {
+        let runs = (0..cycles).map(|_| AtomicUsize::new(0)).collect();
+        Arc::new(Scripted { script, runs, beyond: AtomicUsize::new(0), unbound: None })
+    }
+
+    fn runs(&self) -> Vec<usize> {
+        assert_eq!(self.beyond.load(Relaxed), 0, "cycles out of range were run");
+        self.runs.iter().map(|runs| runs.load(Relaxed)).collect()
+    }
+}
+
+impl<F: Fn(i64, usize) -> Step + Send + Sync> Dispenser for Scripted<F> {
+    fn bind(&self, cycle: i64, _: &mut Context, _: &mut Scratch) -> Result<(), BindError> {
+        if self.unbound == Some(cycle) {
+            return Err(BindError::Render { op: "b__op".into(), cycle, message: "no such thing".into() });
+        }
+        Ok(())
+    }
+
+    fn run<'a>(&'a self, cycle: i64, _: &'a Scratch) -> Run<'a> {
+        let before = self.runs.get(cycle as usize).unwrap_or(&self.beyond).fetch_add(1, Relaxed);
+        match (self.script)(cycle, before) {
+            Step::Now(outcome) => Run::Ready(outcome),
+            Step::After(delay, outcome) => Run::Pending(Box::pin(async move {
+                tokio::time::sleep(delay).await;
+                outcome
+            })),
+            Step::Never => Run::Pending(Box::pin(std::future::pending())),
+            Step::Panic => panic!("an op broke"),
+        }
+    }
+}
+
+fn well() -> Outcome {
+    Outcome { bytes_sent: 10, docs_returned: 1, failure: None }
+}
+
+fn badly(name: &'static str, partial: bool) -> Outcome {
+    let failure = Failure {
+        name: name.into(),
+        exception: Some("MongoCommandException"),
+        message: format!("{name}: no"),
+        partial,
+    };
+    Outcome { bytes_sent: 10, docs_returned: 0, failure: Some(failure) }
+}
+
+fn activity(cycles: u64, threads: usize, dispenser: Arc<dyn Dispenser>) -> Activity {
+    Activity {
+        alias: "test".into(),
+        ops: vec![ActivityOp { name: "b__op".into(), dispenser }],
+        sequence: vec![0],
+        cycles: 0..cycles,
+        recycles: 1,
+        stride: 1,
+        threads,
+        cycle_rate: None,
+        policy: Policy::default(),
+        max_tries: 10,
+    }
+}
+
+fn policy(text: &str) -> Policy {
+    Policy::parse(text).expect("the policy is well formed")
+}
+
+#[derive(Default)]
+struct Watcher {
+    warnings: Mutex<Vec<String>>,
+    frames: Mutex<Vec<(Duration, Duration, u64)>>,
+}
+
+impl Observer for Watcher {
+    fn frame(&self, _: &str, frame: &Frame) {
+        let attempted = frame.ops.iter().map(|op| op.attempted).sum();
+        self.frames.lock().expect("no panic").push((frame.start, frame.length, attempted));
+    }
+
+    fn warn(&self, _: &str, op: &str, cycle: u64, name: &str, message: &str) {
+        self.warnings.lock().expect("no panic").push(format!("{op} {cycle} {name} {message}"));
+    }
+}
+
+async fn run(activity: Activity) -> ActivityResult {
+    let watcher = Arc::new(Watcher::default());
+    let result = start(activity, watcher.clone()).wait(Duration::from_secs(1)).await;
+    check(&result, &watcher);
+    result
+}
+
+/// What holds of every result.
+fn check(result: &ActivityResult, watcher: &Watcher) {
+    let mut seen = 0;
+    for (op, totals) in result.totals.iter().enumerate() {
+        let ended: u64 = totals.errors.values().map(|error| error.ended).sum();
+        assert_eq!(totals.ok + ended, totals.attempted);
+        assert_eq!(totals.ok, totals.service.len());
+        assert_eq!(totals.ok, totals.response.len());
+        assert!(totals.failed.len() <= ended);
+        assert_eq!(totals.wait.len(), totals.service.len() + totals.failed.len());
+        let of_op = |point: &&Point| point.op == op;
+        assert_eq!(result.series.iter().filter(of_op).map(|point| point.ok).sum::<u64>(), totals.ok);
+        assert_eq!(result.series.iter().filter(of_op).map(|point| point.errors).sum::<u64>(), ended);
+        let abandoned = totals.errors.get(error_names::ABANDONED).map_or(0, |error| error.ended);
+        let panicked = totals.errors.get(error_names::PANIC).map_or(0, |error| error.ended);
+        seen += totals.attempted - abandoned - panicked;
+        for value in [totals.service.mean(), totals.failed.mean(), totals.wait.stdev()] {
+            assert!(value.is_finite());
+        }
+    }
+    assert_eq!(result.cycles_done, seen);
+    assert_eq!(result.ended == Ended::Complete, result.cycles_done == result.cycles_asked);
+    // Frames follow each other without a gap and end with the activity.
+    let frames = watcher.frames.lock().expect("no panic");
+    let mut end = Duration::ZERO;
+    for (start, length, _) in frames.iter() {
+        assert_eq!(*start, end);
+        end = *start + *length;
+    }
+    assert!(end >= result.elapsed);
+    assert_eq!(
+        frames.iter().map(|frame| frame.2).sum::<u64>(),
+        result.totals.iter().map(|totals| totals.attempted).sum::<u64>()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_cycle_is_run_once_a_pass_whatever_the_threads_and_the_stride() {
+    let rows = [
+        (100, 3, 1, 1),
+        (3_000_017, 7, 1, 1),
+        (50_000, 64, 7, 1),
+        (1_000, 20, 30, 3),
+        (1, 1000, 1, 1),
+        (10, 4, 1000, 2),
+        (0, 5, 1, 1),
+    ];
+    for (cycles, threads, stride, recycles) in rows {
+        let noop = Scripted::new(cycles, |_, _| Step::Now(well()));
+        let activity = Activity { stride, recycles, ..activity(cycles as u64, threads, noop.clone()) };
+        let result = run(activity).await;
+        assert_eq!(result.ended, Ended::Complete);
+        assert_eq!(result.cycles_done, cycles as u64 * recycles);
+        assert_eq!(result.totals[0].ok, cycles as u64 * recycles);
+        assert_eq!(result.totals[0].bytes_sent, 10 * cycles as u64 * recycles);
+        assert!(noop.runs().iter().all(|runs| *runs == recycles as usize), "{cycles} cycles");
+    }
+}
+
+#[tokio::test]
+async fn the_sequence_is_taken_at_the_absolute_cycle() {
+    let first = Scripted::new(20, |_, _| Step::Now(well()));
+    let second = Scripted::new(20, |_, _| Step::Now(well()));
+    let op = |name: &str, dispenser: Arc<dyn Dispenser>| ActivityOp { name: name.into(), dispenser };
+    let result = run(Activity {
+        ops: vec![op("b__first", first.clone()), op("b__second", second.clone())],
+        sequence: vec![0, 1, 1],
+        cycles: 4..10,
+        ..activity(0, 2, first.clone())
+    })
+    .await;
+    let ran = |op: &[usize]| (0..20).filter(|cycle| op[*cycle] == 1).collect::<Vec<_>>();
+    assert_eq!(ran(&first.runs()), [6, 9]);
+    assert_eq!(ran(&second.runs()), [4, 5, 7, 8]);
+    assert_eq!(result.op_names, ["b__first", "b__second"]);
+    assert_eq!((result.totals[0].ok, result.totals[1].ok), (2, 4));
+}
+
+#[tokio::test]
+async fn without_a_rate_nothing_waits_and_response_time_is_service_time() {
+    let slow = Scripted::new(20, |_, _| Step::After(Duration::from_millis(2), well()));
+    let totals = &run(activity(20, 4, slow)).await.totals[0];
+    assert_eq!(totals.response, totals.service);
+    assert_eq!((totals.wait.len(), totals.wait.max()), (20, 0));
+    assert!(totals.service.min() >= 2_000_000 - 2_000_000 / 1000);
+}
+
+#[tokio::test]
+async fn stop_ends_after_the_cycle_each_thread_is_in() {
+    let slow = Scripted::new(1_000_000, |_, _| Step::After(Duration::from_millis(5), well()));
+    let watcher = Arc::new(Watcher::default());
+    let running = start(Activity { stride: 1000, ..activity(1_000_000, 8, slow.clone()) }, watcher.clone());
+    while running.progress().cycles_done < 20 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(running.progress().cycles_total, 1_000_000);
+    assert!(running.progress().cycles_in_flight <= 8);
+    let control = running.control();
+    running.stop();
+    let result = running.wait(Duration::from_secs(20)).await;
+    check(&result, &watcher);
+    assert_eq!(result.ended, Ended::Stopped);
+    assert_eq!(slow.runs().iter().sum::<usize>() as u64, result.cycles_done);
+    assert_eq!(result.totals[0].ok, result.cycles_done);
+    assert_eq!(control.progress().cycles_in_flight, 0);
+}
+
+#[tokio::test]
+async fn an_op_in_flight_longer_than_the_drain_limit_is_given_up_and_counted() {
+    let stuck = Scripted::new(10, |cycle, _| if cycle < 6 { Step::Now(well()) } else { Step::Never });
+    let watcher = Arc::new(Watcher::default());
+    let running = start(activity(10, 3, stuck), watcher.clone());
+    while running.progress().cycles_in_flight < 3 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    running.stop();
+    let result = running.wait(Duration::from_millis(20)).await;
+    check(&result, &watcher);
+    assert_eq!((result.ended, result.cycles_done), (Ended::Stopped, 6));
+    let totals = &result.totals[0];
+    assert_eq!((totals.ok, totals.attempted), (6, 9));
+    assert_eq!(totals.errors[error_names::ABANDONED].ended, 3);
+    assert!(totals.failed.min() >= 19_000_000, "{}", totals.failed.min());
+}
+
+#[tokio::test]
+async fn threads_that_wait_for_a_start_stop_at_once() {
+    let noop = Scripted::new(1000, |_, _| Step::Now(well()));
+    let slow = Rate { per_second: 0.01, burst: 1.1 };
+    let running =
+        start(Activity { cycle_rate: Some(slow), ..activity(1000, 50, noop) }, Arc::new(Watcher::default()));
+    while running.progress().cycles_done == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    running.stop();
+    let result = running.wait(Duration::from_secs(60)).await;
+    assert_eq!((result.ended, result.cycles_done), (Ended::Stopped, 1));
+    assert!(result.totals[0].errors.is_empty());
+    assert!(result.elapsed < Duration::from_secs(50));
+}
+
+#[tokio::test]
+async fn the_policy_decides_what_an_error_does() {
+    // cycle 5 of 10 fails
+    let rows = [
+        // (errors=, partial, warned, run to the end)
+        (None, false, false, false),
+        (None, true, true, true),
+        (Some("stop"), true, false, false),
+        (Some("counter"), false, false, true),
+        (Some("ignore"), false, false, true),
+        (Some("warn"), false, true, true),
+        (Some("warn,stop"), false, false, false),
+        (Some("DuplicateKey:warn;stop"), true, true, true),
+        (Some("MongoCommand.*:ignore"), false, false, true),
+        (Some("SomethingElse:ignore"), false, false, false),
+    ];
+    for (text, partial, warned, complete) in rows {
+        let script =
+            move |cycle, _| Step::Now(if cycle == 5 { badly("DuplicateKey", partial) } else { well() });
+        let dispenser = Scripted::new(10, script);
+        let watcher = Arc::new(Watcher::default());
+        let activity = Activity {
+            policy: text.map_or_else(Policy::default, policy),
+            ..activity(10, 1, dispenser.clone())
+        };
+        let result = start(activity, watcher.clone()).wait(Duration::from_secs(1)).await;
+        check(&result, &watcher);
+        let counts =
+            ErrorCounts { ended: 1, first: 1, partial: u64::from(partial), ..ErrorCounts::default() };
+        assert_eq!(result.totals[0].errors["DuplicateKey"], counts, "{text:?}");
+        let failed = Ended::Failed {
+            op: "b__op".into(),
+            cycle: 5,
+            name: "DuplicateKey".into(),
+            message: "DuplicateKey: no".into(),
+        };
+        let (ended, done) = if complete { (Ended::Complete, 10) } else { (failed, 6) };
+        assert_eq!((&result.ended, result.cycles_done), (&ended, done), "{text:?}");
+        let warnings = watcher.warnings.lock().expect("no panic");
+        let expected: &[&str] = if warned { &["b__op 5 DuplicateKey DuplicateKey: no"] } else { &[] };
+        assert_eq!(*warnings, expected, "{text:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_error_name_is_warned_of_once() {
+    let dispenser = Scripted::new(5000, |cycle, _| {
+        Step::Now(badly(if cycle % 2 == 0 { "DuplicateKey" } else { "WriteConcernFailed" }, true))
+    });
+    let watcher = Arc::new(Watcher::default());
+    let result = start(activity(5000, 10, dispenser), watcher.clone()).wait(Duration::from_secs(1)).await;
+    check(&result, &watcher);
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!(result.totals[0].errors["DuplicateKey"].partial, 2500);
+    assert_eq!(watcher.warnings.lock().expect("no panic").len(), 2);
+}
+
+#[tokio::test]
+async fn names_beyond_the_bound_are_counted_together() {
+    let dispenser = Scripted::new(200, |cycle, _| {
+        let mut outcome = badly("", false);
+        if let Some(failure) = &mut outcome.failure {
+            failure.name = format!("Error{cycle}").into();
+        }
+        Step::Now(outcome)
+    });
+    let result = run(Activity { policy: policy("warn"), ..activity(200, 1, dispenser) }).await;
+    let errors = &result.totals[0].errors;
+    assert_eq!(errors.len(), crate::metrics::MAX_ERROR_NAMES + 1);
+    assert_eq!(errors[crate::metrics::OTHER_ERRORS].ended, 200 - crate::metrics::MAX_ERROR_NAMES as u64);
+}
+
+#[tokio::test]
+async fn an_error_that_is_retried_and_then_passes_stays_visible() {
+    let dispenser = Scripted::new(1, |_, before| {
+        Step::Now(if before == 0 { badly("WriteConflict", false) } else { well() })
+    });
+    let result = run(Activity { policy: policy(".*:retry,counter"), ..activity(1, 1, dispenser) }).await;
+    let totals = &result.totals[0];
+    assert_eq!((totals.ok, totals.attempted, totals.retries, totals.bytes_sent), (1, 1, 1, 20));
+    let counts = ErrorCounts { first: 1, retried: 1, ..ErrorCounts::default() };
+    assert_eq!(totals.errors["WriteConflict"], counts);
+    assert_eq!(result.series.iter().map(|point| point.errors).sum::<u64>(), 0);
+    // From the first send to the last answer: the pause between the tries is part of the op.
+    assert!(totals.service.min() >= 1_900_000);
+}
+
+#[tokio::test]
+async fn an_op_out_of_tries_ends_in_its_error_and_the_activity_goes_on() {
+    let dispenser = Scripted::new(2, |cycle, _| {
+        Step::Now(if cycle == 0 { badly("WriteConflict", false) } else { well() })
+    });
+    let activity = Activity { policy: policy("retry"), max_tries: 3, ..activity(2, 1, dispenser.clone()) };
+    let result = run(activity).await;
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!(dispenser.runs(), [3, 1]);
+    let totals = &result.totals[0];
+    assert_eq!((totals.ok, totals.attempted, totals.retries), (1, 2, 2));
+    let counts = ErrorCounts { ended: 1, first: 1, retried: 2, given_up: 1, ..ErrorCounts::default() };
+    assert_eq!(totals.errors["WriteConflict"], counts);
+}
+
+#[tokio::test]
+async fn an_op_that_cannot_be_bound_is_an_error_like_others() {
+    for (text, done) in [(None, 4), (Some("BindError:warn;stop"), 10)] {
+        let mut dispenser = Scripted::new(10, |_, _| Step::Now(well()));
+        Arc::get_mut(&mut dispenser).expect("not shared yet").unbound = Some(3);
+        let policy = text.map_or_else(Policy::default, policy);
+        let result = run(Activity { policy, ..activity(10, 1, dispenser.clone()) }).await;
+        assert_eq!(result.cycles_done, done);
+        assert_eq!(dispenser.runs()[3], 0);
+        let totals = &result.totals[0];
+        assert_eq!(totals.errors[error_names::BIND].ended, 1);
+        assert_eq!(totals.failed.len(), 0);
+        if text.is_none() {
+            let Ended::Failed { cycle: 3, name, message, .. } = &result.ended else {
+                panic!("{:?}", result.ended)
+            };
+            assert_eq!(name, error_names::BIND);
+            assert!(message.contains("no such thing"), "{message}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_op_that_panics_ends_the_activity_with_its_message() {
+    let dispenser =
+        Scripted::new(100_000, |cycle, _| if cycle == 50 { Step::Panic } else { Step::Now(well()) });
+    let result = run(Activity { policy: policy("ignore"), ..activity(100_000, 4, dispenser) }).await;
+    let Ended::Failed { op, cycle, name, message } = &result.ended else { panic!("{:?}", result.ended) };
+    assert_eq!((op.as_str(), *cycle, name.as_str()), ("b__op", 50, error_names::PANIC));
+    assert!(message.contains("an op broke"), "{message}");
+    assert_eq!(result.totals[0].errors[error_names::PANIC].ended, 1);
+}
+
+#[tokio::test]
+async fn a_panic_of_the_observer_is_a_failure_and_not_a_hang() {
+    struct Broken;
+    impl Observer for Broken {
+        fn frame(&self, _: &str, _: &Frame) {
+            panic!("cannot draw");
+        }
+    }
+    let noop = Scripted::new(10, |_, _| Step::Now(well()));
+    let result = start(activity(10, 1, noop), Arc::new(Broken)).wait(Duration::from_secs(1)).await;
+    assert!(matches!(&result.ended, Ended::Failed { message, .. } if message.contains("cannot draw")));
+}
+
+#[tokio::test]
+async fn cycles_without_ops_are_an_error() {
+    let noop = Scripted::new(1, |_, _| Step::Now(well()));
+    for sequence in [vec![], vec![0, 1]] {
+        let result = run(Activity { sequence, ..activity(5, 1, noop.clone()) }).await;
+        assert!(matches!(&result.ended, Ended::Failed { name, .. } if name == "NoOps"));
+    }
+}
+
+#[tokio::test]
+async fn fast_failures_leave_the_times_of_good_ops_alone() {
+    let dispenser = Scripted::new(40, |cycle, _| match cycle % 2 {
+        0 => Step::After(Duration::from_millis(20), well()),
+        _ => Step::Now(badly("Interrupted", false)),
+    });
+    let result = run(Activity { policy: policy("counter"), ..activity(40, 4, dispenser) }).await;
+    let totals = &result.totals[0];
+    assert_eq!((totals.ok, totals.attempted), (20, 40));
+    assert!(totals.service.value_at_quantile(0.01) >= 19_000_000);
+    assert_eq!(totals.failed.len(), 20);
+    assert!(totals.failed.value_at_quantile(0.5) < totals.service.min());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stall_shows_in_response_times_and_not_in_service_times() {
+    // 1000/s for 600 cycles; at cycle 200 the target answers nothing for 300 ms.
+    let stalled_until = Arc::new(Mutex::new(None::<Instant>));
+    let dispenser = Scripted::new(600, move |cycle, _| {
+        let mut until = stalled_until.lock().expect("no panic");
+        if cycle == 200 {
+            *until = Some(Instant::now() + Duration::from_millis(300));
+        }
+        let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        Step::After(left, well())
+    });
+    let rate = Rate { per_second: 1000.0, burst: 1.1 };
+    let result = run(Activity { cycle_rate: Some(rate), ..activity(600, 5, dispenser) }).await;
+    let totals = &result.totals[0];
+    assert_eq!(totals.ok, 600);
+    // Only the 5 ops that were in flight met the stall, but some 300 were due while it lasted.
+    let slow = |histogram: &hdrhistogram::Histogram<u64>| histogram.count_between(100_000_000, u64::MAX);
+    assert!((1..=50).contains(&slow(&totals.service)), "{}", slow(&totals.service));
+    assert!(slow(&totals.response) >= 180, "{}", slow(&totals.response));
+    assert!(totals.response.max() >= 290_000_000);
+    assert!(result.elapsed >= Duration::from_millis(598));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_slower_than_the_rate_leaves_a_backlog() {
+    let dispenser = Scripted::new(600, |_, _| Step::After(Duration::from_millis(2), well()));
+    let rate = Rate { per_second: 100_000.0, burst: 1.1 };
+    let watcher = Arc::new(Watcher::default());
+    let running = start(Activity { cycle_rate: Some(rate), ..activity(600, 1, dispenser) }, watcher.clone());
+    while running.progress().cycles_done < 20 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let progress = running.progress();
+    assert!(progress.backlog > 300 && progress.backlog <= 600, "{progress:?}");
+    let result = running.wait(Duration::from_secs(1)).await;
+    check(&result, &watcher);
+    let totals = &result.totals[0];
+    assert!(totals.response.max() >= 600 * 2_000_000);
+    assert!(result.backlog > 0 && result.backlog < 600, "{}", result.backlog);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiting_for_the_rate_is_no_part_of_an_ops_time() {
+    let noop = Scripted::new(10, |_, _| Step::Now(well()));
+    let rate = Rate { per_second: 100.0, burst: 1.1 };
+    let result = run(Activity { cycle_rate: Some(rate), ..activity(10, 10, noop) }).await;
+    assert!(result.elapsed >= Duration::from_millis(90), "{:?}", result.elapsed);
+    assert!(result.totals[0].service.max() < 50_000_000, "10 threads waited up to 90 ms");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_thread_does_not_hold_up_the_others() {
+    // The thread that meets cycle 0 is busy for as long as all others need together.
+    let dispenser = Scripted::new(1000, |cycle, _| match cycle {
+        0 => Step::After(Duration::from_millis(100), well()),
+        _ => Step::After(Duration::from_millis(1), well()),
+    });
+    let in_flight = Arc::new(AtomicU64::new(0));
+    let running = start(activity(1000, 32, dispenser), Arc::new(Watcher::default()));
+    while running.progress().cycles_done < 900 {
+        in_flight.fetch_max(running.progress().cycles_in_flight, Relaxed);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(running.wait(Duration::from_secs(1)).await.cycles_done, 1000);
+    assert!(in_flight.load(Relaxed) >= 16);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_cost_tasks_and_not_histograms() {
+    let noop = Scripted::new(40_000, |_, _| Step::Now(well()));
+    let running = start(activity(40_000, 20_000, noop), Arc::new(Watcher::default()));
+    assert_eq!(running.control.shared.recorder.shards(), 2);
+    assert_eq!(running.wait(Duration::from_secs(1)).await.cycles_done, 40_000);
+}
