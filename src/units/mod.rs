@@ -117,7 +117,7 @@ fn number_and_unit(text: &str) -> Result<(Decimal, &str), UnitError> {
         _ => {}
     }
     // An `e` is an exponent only if a digit follows; else it is the unit exa.
-    let rest = text[end..].as_bytes();
+    let rest = &text.as_bytes()[end..];
     if matches!(rest.first(), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(rest.get(1), Some(b'+' | b'-')));
         if rest.get(1 + sign).is_some_and(u8::is_ascii_digit) {

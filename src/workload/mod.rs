@@ -2,8 +2,15 @@
 //! Evaluates no binding and contacts nothing.
 
 pub mod find;
+mod node;
+mod normalise;
 pub mod scenario;
 pub mod tags;
+mod template;
+mod yaml;
+
+pub use node::{Data, Node};
+pub use template::Unset;
 
 use crate::span::{Diagnostic, Location, Source, Text};
 use indexmap::IndexMap;
@@ -33,8 +40,9 @@ pub fn load(name: &str, options: &LoadOptions<'_>) -> Result<Workload, Vec<Diagn
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
 pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
-    let _ = (source, params);
-    todo!()
+    let path = source.name.clone();
+    let expanded = template::expand(&Text::whole(&source), params).map_err(|error| vec![error])?;
+    build(path, expanded)
 }
 
 /// The workload that `op=TEXT` stands for: a JSON or YAML workload if it starts with `{` or `[`, else one op
@@ -43,29 +51,78 @@ pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<W
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
 pub fn from_op_text(text: &Text) -> Result<Workload, Vec<Diagnostic>> {
-    let _ = text;
-    todo!()
+    if text.as_str().trim_start().starts_with(['{', '[']) {
+        let expanded = template::Expanded { text: text.clone(), ..template::Expanded::default() };
+        return build("op".to_owned(), expanded);
+    }
+    let node = Node { location: text.location(), data: Data::Text(unescape(text)) };
+    let document = Data::Map(vec![(Text::unplaced("op"), node)]);
+    let read = normalise::normalise(vec![Node { data: document, location: text.location() }]);
+    finish("op".to_owned(), read, template::Expanded::default(), Vec::new())
 }
 
-/// A YAML (or JSON) value that knows where it came from. Scalars follow the JSON schema: only `true|false`
-/// are booleans, only `null` and empty are null.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Node {
-    pub data: Data,
-    pub location: Option<Location>,
+fn build(path: String, expanded: template::Expanded) -> Result<Workload, Vec<Diagnostic>> {
+    let documents = yaml::documents(&expanded.text).map_err(|error| vec![error])?;
+    if documents.nodes.iter().all(Node::is_null) {
+        let error = Diagnostic::error("this workload is empty").at(expanded.text.locate(0..0));
+        return Err(vec![
+            error.help("a workload has `ops` or `blocks`, and often `bindings` and `scenarios`"),
+        ]);
+    }
+    let read = normalise::normalise(documents.nodes);
+    finish(path, read, expanded, documents.odd_keys)
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Data {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    /// Any other scalar, and integers beyond 64 bits; each character's place is known.
-    Text(Text),
-    List(Vec<Node>),
-    /// In file order. Keys that are not text are refused where they would be used.
-    Map(Vec<(Text, Node)>),
+fn finish(
+    path: String,
+    read: normalise::Normalised,
+    expanded: template::Expanded,
+    odd_keys: Vec<Location>,
+) -> Result<Workload, Vec<Diagnostic>> {
+    if !read.errors.is_empty() {
+        return Err(read.errors);
+    }
+    Ok(Workload {
+        path,
+        description: read.description,
+        scenarios: read.scenarios,
+        ops: read.ops,
+        document_bindings: read.document_bindings,
+        variables: expanded.variables,
+        warnings: read.warnings,
+        unset: expanded.unset,
+        odd_keys,
+    })
+}
+
+/// Turns `\\n`, `\\t`, `\\r` and `\\\\` into what they stand for; any other backslash stays.
+fn unescape(text: &Text) -> Text {
+    let written = text.as_str();
+    let mut plain = Text::default();
+    let mut done = 0;
+    while let Some(offset) = written[done..].find('\\') {
+        let at = done + offset;
+        plain.push_slice(text, done..at);
+        let meaning = match written.as_bytes().get(at + 1) {
+            Some(b'n') => Some("\n"),
+            Some(b't') => Some("\t"),
+            Some(b'r') => Some("\r"),
+            Some(b'\\') => Some("\\"),
+            _ => None,
+        };
+        done = match meaning {
+            Some(meaning) => {
+                plain.push_str(meaning, text.locate(at..at + 2));
+                at + 2
+            }
+            None => {
+                plain.push_slice(text, at..at + 1);
+                at + 1
+            }
+        };
+    }
+    plain.push_slice(text, done..written.len());
+    plain
 }
 
 /// One op template after normalising and layering (spec/language §3.5–§3.7).
@@ -89,6 +146,8 @@ pub struct OpTemplate {
 pub struct TemplateVariable {
     pub name: String,
     pub default: Option<String>,
+    /// Written `<<name>>` where it first occurs, rather than `TEMPLATE(name)`.
+    pub angled: bool,
 }
 
 /// One step of a named scenario, as written.
@@ -105,7 +164,7 @@ pub struct Scenario {
 }
 
 /// A workload file after expansion and normalising.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Workload {
     /// The path or bundled name it was found under.
     pub path: String,
@@ -118,4 +177,8 @@ pub struct Workload {
     /// Every template variable in the file, sorted by name: legal parameter names for it.
     pub variables: Vec<TemplateVariable>,
     pub warnings: Vec<Diagnostic>,
+    /// Template variables with neither value nor default: errors where a selected op or a step uses them.
+    pub unset: Vec<Unset>,
+    /// Places of the keys that are lists or maps: errors in the fields of a selected op.
+    pub odd_keys: Vec<Location>,
 }

@@ -1,8 +1,18 @@
-//! Named scenarios → the commands that their steps stand for.
+//! Named scenarios → the commands that their steps stand for, with the user's parameters worked in.
 
-use super::Workload;
-use crate::span::Diagnostic;
+use super::tags::{later_dialect, unset_variable};
+use super::{Scenario, Step, Workload};
+use crate::span::{Diagnostic, Text, nearest};
 use indexmap::IndexMap;
+
+/// The scenario that runs when none is named.
+const DEFAULT: &str = "default";
+
+const VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];
+
+/// Verbs of the reference that are not built.
+const OTHER_VERBS: &[&str] =
+    &["script", "fragment", "activity", "scenario", "wait", "java", "container", "getenv", "runapp"];
 
 /// One command of a step, with the user's parameters worked in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +41,8 @@ pub struct Plan {
 /// `scenario.step` (none: `default`), `known` the parameter names that activities and drivers have.
 ///
 /// # Errors
-/// An unknown scenario, step, or parameter; a step that is no command; a locked parameter.
+/// An unknown scenario, step, or parameter; a step that is no command; a locked parameter; a template variable
+/// with neither value nor default.
 pub fn plan(
     workload: &Workload,
     typed: &str,
@@ -39,6 +50,642 @@ pub fn plan(
     user: &IndexMap<String, String>,
     known: &[&str],
 ) -> Result<Plan, Vec<Diagnostic>> {
-    let _ = (workload, typed, names, user, known);
-    todo!()
+    let mut planner = Planner {
+        workload,
+        typed,
+        user,
+        known,
+        other_workload: false,
+        steps: Vec::new(),
+        overridden: IndexMap::new(),
+        locked: IndexMap::new(),
+        errors: Vec::new(),
+        notices: Vec::new(),
+    };
+    let default = [DEFAULT.to_owned()];
+    for name in if names.is_empty() { &default[..] } else { names } {
+        match find(workload, name) {
+            Ok((scenario, steps)) => {
+                for step in steps {
+                    planner.step(&scenario.name, step);
+                }
+            }
+            Err(error) => planner.errors.push(error),
+        }
+    }
+    planner.finish()
+}
+
+/// The scenario (and the one step of it, or all) that `name` stands for.
+fn find<'w>(workload: &'w Workload, name: &str) -> Result<(&'w Scenario, Vec<&'w Step>), Diagnostic> {
+    let by_name = |name: &str| workload.scenarios.iter().find(|scenario| scenario.name == name);
+    if let Some(scenario) = by_name(name) {
+        return Ok((scenario, scenario.steps.iter().collect()));
+    }
+    let path = &workload.path;
+    if workload.scenarios.is_empty() {
+        return Err(Diagnostic::error(format!("workload `{path}` has no scenarios"))
+            .help(format!("run its ops with `nbrs run workload={path} tags=…`")));
+    }
+    let dotted = name.split_once('.').and_then(|(scenario, step)| Some((by_name(scenario)?, step)));
+    if let Some((scenario, step)) = dotted {
+        // Steps of a list are called 000, 001, …
+        let padded = step.parse::<u32>().map_or(step.to_owned(), |number| format!("{number:03}"));
+        let found = scenario.steps.iter().find(|s| s.name == padded || s.name == step);
+        let names: Vec<String> =
+            scenario.steps.iter().map(|s| format!("{}.{}", scenario.name, s.name)).collect();
+        return match found {
+            Some(step) => Ok((scenario, vec![step])),
+            None => Err(choose(
+                Diagnostic::error(format!("workload `{path}` has no step `{name}`")),
+                name,
+                &names.iter().map(String::as_str).collect::<Vec<_>>(),
+            )),
+        };
+    }
+    let names: Vec<&str> = workload.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+    Err(choose(Diagnostic::error(format!("workload `{path}` has no scenario `{name}`")), name, &names))
+}
+
+fn choose(error: Diagnostic, wanted: &str, names: &[&str]) -> Diagnostic {
+    let there = format!("there are {}", names.join(", "));
+    match nearest(wanted, names.iter().copied()).first() {
+        Some(near) => error.help(format!("did you mean `{near}`? {there}")),
+        None => error.help(there),
+    }
+}
+
+struct Planner<'a> {
+    workload: &'a Workload,
+    typed: &'a str,
+    user: &'a IndexMap<String, String>,
+    known: &'a [&'a str],
+    /// A step runs a workload of its own, whose template variables are not known here.
+    other_workload: bool,
+    steps: Vec<PlannedStep>,
+    /// User parameter → steps in which it took the place of a value.
+    overridden: IndexMap<String, Vec<String>>,
+    /// User parameter → steps that keep their own value.
+    locked: IndexMap<String, Vec<String>>,
+    errors: Vec<Diagnostic>,
+    notices: Vec<Diagnostic>,
+}
+
+/// One piece of a step: a word, or `name OPERATOR value`.
+struct Piece {
+    name: Text,
+    /// How many `=`, and what follows them.
+    assigned: Option<(usize, Text)>,
+}
+
+impl Planner<'_> {
+    fn step(&mut self, scenario: &str, step: &Step) {
+        if let Err(error) = self.commands(scenario, step) {
+            self.errors.push(error);
+        }
+    }
+
+    fn commands(&mut self, scenario: &str, step: &Step) -> Result<(), Diagnostic> {
+        self.refuse_unset(scenario, step)?;
+        let mut pieces = pieces(&step.command)?.into_iter().peekable();
+        if pieces.peek().is_none() {
+            return Err(Diagnostic::error(format!("step `{}` of scenario `{scenario}` is empty", step.name))
+                .at(step.command.location())
+                .help("write it as `run driver=… tags=… cycles=…`"));
+        }
+        while let Some(piece) = pieces.next() {
+            let verb = verb(&piece)?;
+            match verb {
+                "run" | "start" => {
+                    let mut given = Vec::new();
+                    while let Some(piece) = pieces.next_if(|piece| piece.assigned.is_some()) {
+                        given.push(piece);
+                    }
+                    self.activity(scenario, step, verb, given)?;
+                }
+                _ => {
+                    let argument = pieces.next_if(|piece| piece.assigned.is_none()).ok_or_else(|| {
+                        let what = if verb == "waitmillis" { "a number of milliseconds" } else { "an alias" };
+                        Diagnostic::error(format!("`{verb}` needs {what}")).at(piece.name.location()).help(
+                            format!("write `{verb} {}`", if verb == "waitmillis" { "500" } else { "ALIAS" }),
+                        )
+                    })?;
+                    let argument_text = argument.name.as_str().to_owned();
+                    let waits = verb == "waitmillis";
+                    if waits && argument_text.parse::<u64>().is_err() {
+                        return Err(Diagnostic::error(format!(
+                            "`{argument_text}` is not a number of milliseconds"
+                        ))
+                        .at(argument.name.location()));
+                    }
+                    self.steps.push(PlannedStep {
+                        scenario: scenario.to_owned(),
+                        step: step.name.clone(),
+                        verb: verb.to_owned(),
+                        alias: if waits { step.name.clone() } else { argument_text.clone() },
+                        argument: waits.then_some(argument_text),
+                        params: IndexMap::new(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unset(&self, scenario: &str, step: &Step) -> Result<(), Diagnostic> {
+        let written = step.command.as_str();
+        let unset = self.workload.unset.iter().filter_map(|unset| {
+            let marker = format!("{}{}", super::template::UNSET, unset.name);
+            written.find(&marker).map(|at| (at..at + marker.len(), unset))
+        });
+        if let Some((range, unset)) = unset.max_by_key(|(range, _)| range.len()) {
+            let name = &unset.name;
+            let help = format!(
+                "step `{}` of scenario `{scenario}` uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`",
+                step.name
+            );
+            return Err(unset_variable(name).at(step.command.locate(range)).help(help));
+        }
+        later_dialect(&step.command).map_or(Ok(()), Err)
+    }
+
+    /// `run` or `start` with the step's parameters and then the user's.
+    fn activity(
+        &mut self,
+        scenario: &str,
+        step: &Step,
+        verb: &str,
+        given: Vec<Piece>,
+    ) -> Result<(), Diagnostic> {
+        let mut params: IndexMap<String, String> = IndexMap::new();
+        for piece in given {
+            let Some((operator, value)) = piece.assigned else { continue };
+            let name = piece.name.as_str();
+            if params.contains_key(name) {
+                return Err(Diagnostic::error(format!("`{name}` is given twice in step `{}`", step.name))
+                    .at(piece.name.location()));
+            }
+            self.check_name(&piece.name)?;
+            let own = value.as_str().to_owned();
+            let value = match (self.user.get(name), operator) {
+                (None, _) => own,
+                (Some(users), 1) => {
+                    self.overridden.entry(name.to_owned()).or_default().push(step.name.clone());
+                    users.clone()
+                }
+                (Some(_), 2) => {
+                    self.locked
+                        .entry(name.to_owned())
+                        .or_default()
+                        .push(format!("{} ({name}={own})", step.name));
+                    own
+                }
+                (Some(users), _) => {
+                    return Err(Diagnostic::error(format!(
+                        "step `{}` of scenario `{scenario}` has locked `{name}={own}`: it cannot be set to `{users}`",
+                        step.name
+                    ))
+                    .at(piece.name.location())
+                    .help(self.locked_help(name, &value)));
+                }
+            };
+            params.insert(name.to_owned(), value);
+        }
+        for (name, value) in self.user {
+            params.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        params.retain(|_, value| !value.eq_ignore_ascii_case("undef"));
+        if params.get("workload").or_else(|| params.get("yaml")).is_some_and(|other| other != self.typed) {
+            self.other_workload = true;
+        }
+        if !["workload", "yaml", "op", "stmt", "statement"].iter().any(|name| params.contains_key(*name)) {
+            params.insert("workload".to_owned(), self.typed.to_owned());
+        }
+        let alias = self.alias(params.shift_remove("alias"), scenario, &step.name);
+        self.steps.push(PlannedStep {
+            scenario: scenario.to_owned(),
+            step: step.name.clone(),
+            verb: verb.to_owned(),
+            alias,
+            argument: None,
+            params,
+        });
+        Ok(())
+    }
+
+    /// What to give instead of a locked parameter: the template variable that its value comes from, if it is
+    /// the default of one.
+    fn locked_help(&self, name: &str, value: &Text) -> String {
+        let of_default = |variable: &&super::TemplateVariable| {
+            variable.default.as_deref().map(str::trim) == Some(value.as_str())
+                && variable.name.to_lowercase().contains(&name.to_lowercase())
+        };
+        match self.workload.variables.iter().find(of_default) {
+            Some(variable) => format!("set the template variable instead: `{}=…`", variable.name),
+            None => "`===` locks a value, `==` keeps it quietly, `=` lets it be overridden".to_owned(),
+        }
+    }
+
+    /// A step's own parameters must exist too.
+    fn check_name(&self, name: &Text) -> Result<(), Diagnostic> {
+        if self.is_known(name.as_str()) {
+            return Ok(());
+        }
+        Err(Diagnostic::error(format!("there is no parameter `{name}`")).at(name.location()).suggest(
+            name.as_str(),
+            self.known.iter().copied(),
+            "",
+        ))
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.known.contains(&name) || self.workload.variables.iter().any(|variable| variable.name == name)
+    }
+
+    fn alias(&mut self, template: Option<String>, scenario: &str, step: &str) -> String {
+        let Some(template) = template else { return sanitised(step) };
+        if !template.contains("STEP") && !self.notices.iter().any(|notice| notice.message.contains(&template))
+        {
+            self.notices.push(
+                Diagnostic::warning(format!("alias `{template}` does not contain STEP: steps may share it"))
+                    .help("write `alias=WORKLOAD_SCENARIO_STEP`"),
+            );
+        }
+        let file = self.typed.rsplit(['/', '\\']).next().unwrap_or(self.typed);
+        template
+            .replace("WORKLOAD", &sanitised(file))
+            .replace("SCENARIO", &sanitised(scenario))
+            .replace("STEP", &sanitised(step))
+    }
+
+    fn finish(mut self) -> Result<Plan, Vec<Diagnostic>> {
+        if !self.other_workload && !self.steps.is_empty() {
+            let variables = self.workload.variables.iter().map(|variable| variable.name.as_str());
+            let names: Vec<&str> = self.known.iter().copied().chain(variables).collect();
+            let unknown = self.user.keys().filter(|name| !self.is_known(name)).map(|name| {
+                Diagnostic::error(format!(
+                    "no step uses `{name}`: it is neither a parameter nor a template variable of `{}`",
+                    self.workload.path
+                ))
+                .suggest(name, names.iter().copied(), "")
+            });
+            self.errors.extend(unknown.collect::<Vec<_>>());
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        for name in self.user.keys() {
+            let own = self.overridden.get(name).map(|steps| steps.join(", "));
+            let several = self.overridden.get(name).is_some_and(|steps| steps.len() > 1);
+            let kept = self.locked.get(name).map(|steps| steps.join(", "));
+            let value = &self.user[name];
+            if let (Some(steps), true) = (own, several) {
+                let count = self.overridden[name].len();
+                self.notices.push(
+                    Diagnostic::warning(format!("`{name}={value}` overrides {count} steps: {steps}"))
+                        .help(format!("use `{name}==…` in a step to keep its own")),
+                );
+            }
+            if let Some(steps) = kept {
+                self.notices.push(Diagnostic::warning(format!(
+                    "`{name}={value}` does not count where a step keeps its own (`==`): {steps}"
+                )));
+            }
+        }
+        Ok(Plan { steps: self.steps, notices: self.notices })
+    }
+}
+
+/// A name as a part of an alias: without what follows the first point, `-` as `_`, letters and digits only.
+fn sanitised(word: &str) -> String {
+    let cut = word.find('.').filter(|at| at + 1 < word.len()).unwrap_or(word.len());
+    word[..cut].replace('-', "_").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+}
+
+fn verb(piece: &Piece) -> Result<&'static str, Diagnostic> {
+    let name = piece.name.as_str();
+    let known = VERBS.iter().find(|verb| **verb == name && piece.assigned.is_none());
+    known.copied().ok_or_else(|| {
+        let at = piece.name.location();
+        if piece.assigned.is_some() {
+            return Diagnostic::error(format!("`{name}=…` stands before any command"))
+                .at(at)
+                .help(format!("a step begins with one of {}", VERBS.join(", ")));
+        }
+        if OTHER_VERBS.contains(&name) {
+            return Diagnostic::error(format!("the command `{name}` is not supported"))
+                .at(at)
+                .help(format!("a step is made of {}", VERBS.join(", ")));
+        }
+        let otherwise = format!("a step is made of {}", VERBS.join(", "));
+        Diagnostic::error(format!("`{name}` is not a command")).at(at).suggest(
+            name,
+            VERBS.iter().copied(),
+            otherwise,
+        )
+    })
+}
+
+/// Splits a step like a shell: on blanks and line ends outside quotes; quotes are taken off, and a backslash
+/// before a quote or a blank makes it a plain character.
+fn pieces(command: &Text) -> Result<Vec<Piece>, Diagnostic> {
+    let words = words(command)?;
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (written, word) in words {
+        // `cycles=TEMPLATE(n, 10)` comes out as `cycles=` and `10`: the blank belongs to the default.
+        if let Some(Piece { assigned: Some((_, value)), .. }) = pieces.last_mut()
+            && value.is_empty()
+            && value.location().is_none_or(|place| !quoted_empty(&place))
+            && !written.as_str().contains('=')
+        {
+            *value = word;
+            continue;
+        }
+        pieces.push(piece(&word)?);
+    }
+    for piece in &pieces {
+        if let Some((_, value)) = &piece.assigned
+            && value.is_empty()
+        {
+            let name = &piece.name;
+            return Err(Diagnostic::error(format!("`{name}=` has no value"))
+                .at(name.location())
+                .help(format!("write `{name}=…`, or `{name}=UNDEF` to leave it out")));
+        }
+    }
+    Ok(pieces)
+}
+
+/// An empty value that was written as two quotes is an empty value.
+fn quoted_empty(place: &crate::span::Location) -> bool {
+    place.source.text[..place.range.start].ends_with(['\'', '"'])
+}
+
+fn piece(word: &Text) -> Result<Piece, Diagnostic> {
+    let written = word.as_str();
+    let name_end =
+        written.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(written.len());
+    let starts_well = written.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let rest = &written[name_end..];
+    if !starts_well || !(rest.is_empty() || rest.starts_with('=')) {
+        return Err(Diagnostic::error(format!("`{written}` is not a command or a parameter"))
+            .at(word.location())
+            .help(
+                "a step is like `run driver=stdout tags=block:main cycles=100`; quote values with blanks",
+            ));
+    }
+    let name = word.slice(0..name_end);
+    if rest.is_empty() {
+        return Ok(Piece { name, assigned: None });
+    }
+    let operator = rest.len() - rest.trim_start_matches('=').len();
+    if operator > 3 {
+        return Err(Diagnostic::error(format!("`{}` is not an operator", &rest[..operator]))
+            .at(word.locate(name_end..name_end + operator))
+            .help("`=` may be overridden, `==` keeps its value, `===` refuses another"));
+    }
+    let value = word.slice(name_end + operator..written.len());
+    Ok(Piece { name, assigned: Some((operator, value)) })
+}
+
+/// The words of a step: as written and without quotes.
+fn words(command: &Text) -> Result<Vec<(Text, Text)>, Diagnostic> {
+    let written = command.as_str();
+    let mut words = Vec::new();
+    let mut word = Text::default();
+    let mut start: Option<usize> = None;
+    let mut quote: Option<(char, usize)> = None;
+    let mut characters = written.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let here = at..at + c.len_utf8();
+        match (c, quote) {
+            (c, Some((open, _))) if c == open => quote = None,
+            ('\'' | '"', None) => {
+                quote = Some((c, at));
+                start = start.or(Some(at));
+            }
+            ('\\', _) => {
+                start = start.or(Some(at));
+                match characters.peek() {
+                    Some((next, escaped @ ('\'' | '"' | ' '))) => {
+                        word.push_slice(command, *next..next + escaped.len_utf8());
+                        characters.next();
+                    }
+                    _ => word.push_slice(command, here),
+                }
+            }
+            (c, None) if c.is_whitespace() => {
+                if let Some(start) = start.take() {
+                    words.push((command.slice(start..at), std::mem::take(&mut word)));
+                }
+            }
+            _ => {
+                start = start.or(Some(at));
+                word.push_slice(command, here);
+            }
+        }
+    }
+    if let Some((open, at)) = quote {
+        return Err(Diagnostic::error(format!("this {open} is never closed"))
+            .at(command.locate(at..at + 1))
+            .help(format!("close it, or write `\\{open}` for a plain one")));
+    }
+    if let Some(start) = start {
+        words.push((command.slice(start..written.len()), word));
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+    use crate::span::Source;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    const KNOWN: &[&str] = &[
+        "driver",
+        "tags",
+        "cycles",
+        "threads",
+        "errors",
+        "alias",
+        "workload",
+        "op",
+        "cyclerate",
+        "k",
+        "filter",
+        "labels",
+        "connection",
+    ];
+
+    fn user(pairs: &[(&str, &str)]) -> IndexMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn planned(scenarios: &str, names: &[&str], pairs: &[(&str, &str)]) -> Result<Plan, String> {
+        let text = format!("ops: {{op1: x}}\nscenarios:\n{scenarios}");
+        let user = user(pairs);
+        let source = Arc::new(Source { name: "dir/my-w.yaml".to_owned(), text });
+        let lines =
+            |errors: Vec<Diagnostic>| errors.iter().map(Diagnostic::one_line).collect::<Vec<_>>().join("\n");
+        let workload = parse(source, &user).map_err(lines)?;
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        plan(&workload, "dir/my-w", &names, &user, KNOWN).map_err(lines)
+    }
+
+    fn shown(plan: &Plan) -> Vec<String> {
+        plan.steps
+            .iter()
+            .map(|step| {
+                let params: Vec<String> = step.params.iter().map(|(k, v)| format!("{k}={v}")).collect();
+                format!("{}.{} {} {} [{}]", step.scenario, step.step, step.verb, step.alias, params.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_step_becomes_a_command_with_the_users_parameters_worked_in() {
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+        let rows: &[Row<'_>] = &[
+            (
+                "run driver=stdout tags==block:sch cycles==UNDEF threads=2",
+                &[("connection", "bar")],
+                "s.sch-ema run sch_ema [driver=stdout tags=block:sch threads=2 connection=bar workload=dir/my-w]",
+            ),
+            ("run cycles=10", &[("cycles", "5")], "s.sch-ema run sch_ema [cycles=5 workload=dir/my-w]"),
+            ("run cycles==10", &[("cycles", "5")], "s.sch-ema run sch_ema [cycles=10 workload=dir/my-w]"),
+            (
+                "run cycles=10 threads=1",
+                &[("cycles", "undef")],
+                "s.sch-ema run sch_ema [threads=1 workload=dir/my-w]",
+            ),
+            ("run k=5", &[], "s.sch-ema run sch_ema [k=5 workload=dir/my-w]"),
+            ("run cycles=TEMPLATE(n, 10)", &[], "s.sch-ema run sch_ema [cycles=10 workload=dir/my-w]"),
+            (
+                "run cycles===TEMPLATE(n, 10 ) k=1",
+                &[],
+                "s.sch-ema run sch_ema [cycles=10 k=1 workload=dir/my-w]",
+            ),
+            (
+                "run cycles===TEMPLATE(n, 10)",
+                &[("n", "7")],
+                "s.sch-ema run sch_ema [cycles=7 n=7 workload=dir/my-w]",
+            ),
+            (
+                "run tags==block:\"schema.*\" filter='a b=c'",
+                &[],
+                "s.sch-ema run sch_ema [tags=block:schema.* filter=a b=c workload=dir/my-w]",
+            ),
+            (
+                "run alias=WORKLOAD_SCENARIO_STEP workload=other.yaml",
+                &[],
+                "s.sch-ema run my_w_s_sch_ema [workload=other.yaml]",
+            ),
+            ("start op='x\\'y' k=a\\.b", &[], "s.sch-ema start sch_ema [op=x'y k=a\\.b]"),
+            ("await main_1", &[("cycles", "5")], "s.sch-ema await main_1 []"),
+            ("waitmillis 500", &[], "s.sch-ema waitmillis sch-ema []"),
+        ];
+        for (command, pairs, expected) in rows {
+            let yaml = format!("  s:\n    sch-ema: >-\n      {command}\n");
+            let plan = planned(&yaml, &["s"], pairs).unwrap_or_else(|error| panic!("{command}: {error}"));
+            assert_eq!(shown(&plan), [*expected], "{command} with {pairs:?}");
+        }
+    }
+
+    #[test]
+    fn scenarios_are_texts_lists_or_maps_and_steps_are_picked_by_name_or_number() {
+        let yaml = "  default: run k=1\n  l: [run k=1, run k=2]\n  m: {a: run k=1, b: run k=2 start k=3}\n  b-l: |\n    run k=1\n    cycles=2\n";
+        let names = |of: &[&str]| {
+            let plan = planned(yaml, of, &[]).unwrap_or_else(|error| panic!("{of:?}: {error}"));
+            plan.steps.iter().map(|s| format!("{}.{}", s.scenario, s.step)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["default.001"]);
+        assert_eq!(names(&["l"]), ["l.000", "l.001"]);
+        assert_eq!(names(&["l.1", "m.b"]), ["l.001", "m.b", "m.b"]);
+        assert_eq!(names(&["l.001"]), ["l.001"]);
+        assert_eq!(names(&["b-l"]), ["b-l.001"]);
+        for (name, part) in [
+            (
+                "defualt",
+                "has no scenario `defualt`\n  help: did you mean `default`? there are default, l, m, b-l",
+            ),
+            ("m.c", "has no step `m.c`\n  help: did you mean `m.a`? there are m.a, m.b"),
+            ("zzz", "there are default, l, m, b-l"),
+        ] {
+            let error = planned(yaml, &[name], &[]).expect_err(name);
+            assert!(error.contains(part), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_step_is_shown_at_its_place() {
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+        let rows: &[Row<'_>] = &[
+            ("driver=stdout", &[], "dir/my-w.yaml:4:8: error: `driver=…` stands before any command"),
+            ("rum k=1", &[], "dir/my-w.yaml:4:8: error: `rum` is not a command\n  help: did you mean `run`?"),
+            ("script x.js", &[], "`script` is not supported"),
+            ("run cylces=5", &[], "dir/my-w.yaml:4:12: error: there is no parameter `cylces`"),
+            ("run cycles=", &[], "`cycles=` has no value"),
+            ("run cycles=1 cycles=2", &[], "dir/my-w.yaml:4:21: error: `cycles` is given twice"),
+            ("run k====1", &[], "dir/my-w.yaml:4:13: error: `====` is not an operator"),
+            ("run k='x", &[], "dir/my-w.yaml:4:14: error: this ' is never closed"),
+            ("run {x}", &[], "dir/my-w.yaml:4:12: error: `{x}` is not a command or a parameter"),
+            ("await", &[], "`await` needs an alias"),
+            ("waitmillis soon", &[], "`soon` is not a number"),
+            (
+                "run cycles===10",
+                &[("cycles", "5")],
+                "dir/my-w.yaml:4:12: error: step `a` of scenario `s` has locked",
+            ),
+            (
+                "run cycles===TEMPLATE(s-cycles,10)",
+                &[("cycles", "5")],
+                "help: set the template variable instead: `s-cycles=…`",
+            ),
+            (
+                "run cycles=TEMPLATE(n)",
+                &[],
+                "dir/my-w.yaml:4:19: error: template variable `n` has no value and no default",
+            ),
+            ("run cycles=${n:5}", &[], "write `TEMPLATE(n,5)`"),
+            ("run k=1", &[("cycels", "5")], "no step uses `cycels`"),
+            ("run k=TEMPLATE(size,1)", &[("sise", "5")], "help: did you mean `size`?"),
+        ];
+        for (command, pairs, part) in rows {
+            let error = planned(&format!("  s:\n    a: {command}\n"), &["s"], pairs).expect_err(command);
+            assert!(error.contains(part), "{command}: {error}");
+        }
+    }
+
+    #[test]
+    fn overriding_several_steps_and_meeting_a_lock_are_said() {
+        let yaml = "  default:\n    a: run tags=block:a cycles=1\n    b: run tags=block:b cycles=10\n    c: run tags==block:c cycles=100\n";
+        let plan = planned(yaml, &[], &[("tags", "block:b")]).expect("a plan");
+        let notices: Vec<&str> = plan.notices.iter().map(|notice| notice.message.as_str()).collect();
+        assert_eq!(
+            notices,
+            [
+                "`tags=block:b` overrides 2 steps: a, b",
+                "`tags=block:b` does not count where a step keeps its own (`==`): c (tags=block:c)"
+            ]
+        );
+        let plan = planned(yaml, &["default.a"], &[("cycles", "7")]).expect("a plan");
+        assert!(plan.notices.is_empty());
+        let plan = planned("  default: run alias=mine", &[], &[]).expect("a plan");
+        assert!(plan.notices[0].message.contains("does not contain STEP"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_step_is_read_or_refused(command in r#"(run|start|await|x| |=|'|"|\\|é|TEMPLATE\(n,|\)|,|\t){0,14}"#) {
+            let step = Step { name: "s".to_owned(), command: Text::of_source("f", command.as_str()) };
+            let workload = Workload {
+                scenarios: vec![Scenario { name: "default".to_owned(), steps: vec![step] }],
+                ..Workload::default()
+            };
+            let _ = plan(&workload, "w", &[], &user(&[("k", "1")]), KNOWN);
+        }
+    }
 }
