@@ -1,5 +1,7 @@
 //! Words → session → report → exit code. Draws the bar; owns nothing that a room could own.
 
+pub mod show;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 

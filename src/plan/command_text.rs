@@ -149,8 +149,8 @@ fn expected(wanted: &[Rule]) -> &'static str {
         }
     } else if wants(Rule::pair) || wants(Rule::close) {
         "a key or `}`"
-    } else if wants(Rule::document) || wants(Rule::command) {
-        "`{`, since a command is a document"
+    } else if wants(Rule::document) || wants(Rule::open) {
+        "`{` (a command is a document)"
     } else if wants(Rule::open_call) || wants(Rule::word) {
         "a type name and `(`"
     } else {
@@ -462,5 +462,253 @@ fn unicode_escape(rest: &str, at: usize) -> Result<(char, usize), Problem> {
     match pair.and_then(|low| char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00))) {
         Some(character) => Ok((character, 12)),
         None => Err(problem(at..at + 6, "half of a surrogate pair")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{encode, extended_json};
+    use proptest::prelude::*;
+
+    fn canonical(text: &str) -> Result<String, Problem> {
+        let parsed = parse(text, None)?;
+        Ok(extended_json::canonical(&encode::document(&parsed.pairs)).expect("what we encode is BSON"))
+    }
+
+    /// The canonical form of `{v: VALUE}`, without the `{"v":` and `}` around it.
+    fn value(text: &str) -> Result<String, Problem> {
+        let whole = canonical(&format!("{{v: {text}}}"))?;
+        Ok(whole[5..whole.len() - 1].to_owned())
+    }
+
+    #[test]
+    fn documents_are_read_leniently() {
+        let cases = [
+            ("{}", "{}"),
+            ("  {a: 1}  ", r#"{"a":{"$numberInt":"1"}}"#),
+            ("{a: 'x', 'b': \"y\", \"c\": `z`}", ""),
+            ("{a: 'x', 'b': \"y\"}", r#"{"a":"x","b":"y"}"#),
+            ("{a: true b: false}", r#"{"a":true,"b":false}"#),
+            ("{a: null,}", r#"{"a":null}"#),
+            ("{a: [true, false,]}", r#"{"a":[true,false]}"#),
+            ("{a: ['x' 'y']}", r#"{"a":["x","y"]}"#),
+            ("{a: 'one\nline'}", r#"{"a":"one\nline"}"#),
+            (r#"{a: "\"\'\\\/\b\f\n\r\t\u00e9"}"#, r#"{"a":"\"'\\/\u0008\u000c\n\r\té"}"#),
+            (r#"{a: "\ud83d\ude00"}"#, r#"{"a":"😀"}"#),
+            ("{a: 'x', b: 'y', a: 'z'}", r#"{"a":"z","b":"y"}"#),
+            ("{o: {a: 'x', a: 'z'}}", r#"{"o":{"a":"z"}}"#),
+            ("{a: 'x'}, null", r#"{"a":"x"}"#),
+            ("{$eq: 'x', _b$2: 'y', é: 'z'}", r#"{"$eq":"x","_b$2":"y","é":"z"}"#),
+            ("{a: {}, b: []}", r#"{"a":{},"b":[]}"#),
+            ("{a: 'x'}}}}", r#"{"a":"x"}"#),
+            ("{'a-b': 'x', '': 'y', 'a.b': 'z'}", r#"{"a-b":"x","":"y","a.b":"z"}"#),
+        ];
+        for (text, expected) in cases {
+            if expected.is_empty() {
+                assert!(canonical(text).is_err(), "{text}");
+            } else {
+                assert_eq!(canonical(text).as_deref(), Ok(expected), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_have_the_types_that_the_reference_gives_them() {
+        let cases = [
+            ("1", r#"{"$numberInt":"1"}"#),
+            ("-0", r#"{"$numberInt":"0"}"#),
+            ("007", r#"{"$numberInt":"7"}"#),
+            ("2147483647", r#"{"$numberInt":"2147483647"}"#),
+            ("2147483648", r#"{"$numberLong":"2147483648"}"#),
+            ("-2147483649", r#"{"$numberLong":"-2147483649"}"#),
+            ("9223372036854775807", r#"{"$numberLong":"9223372036854775807"}"#),
+            ("9223372036854775808", r#"{"$numberDouble":"9.223372036854776E18"}"#),
+            ("1.0", r#"{"$numberDouble":"1.0"}"#),
+            ("1e3", r#"{"$numberDouble":"1000.0"}"#),
+            ("-1.5E-2", r#"{"$numberDouble":"-0.015"}"#),
+            ("NaN", r#"{"$numberDouble":"NaN"}"#),
+            ("Infinity", r#"{"$numberDouble":"Infinity"}"#),
+            ("-Infinity", r#"{"$numberDouble":"-Infinity"}"#),
+            ("undefined", r#"{"$undefined":true}"#),
+            ("MinKey", r#"{"$minKey":1}"#),
+            ("MaxKey()", r#"{"$maxKey":1}"#),
+            ("ObjectId('507f1f77bcf86cd799439011')", r#"{"$oid":"507f1f77bcf86cd799439011"}"#),
+            (
+                "UUID('c8edabc3-f738-4ca3-b68d-ab92a91478a3')",
+                r#"{"$binary":{"base64":"yO2rw/c4TKO2jauSqRR4ow==","subType":"04"}}"#,
+            ),
+            ("ISODate('2024-01-01T00:00:00Z')", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("ISODate('2024-01-01T01:00+01:00')", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("ISODate('2024-01-01T00:00:00.123456Z')", r#"{"$date":{"$numberLong":"1704067200123"}}"#),
+            ("ISODate('2024-01-01')", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("new Date(1704067200000)", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("new Date(2024, 0, 1)", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("Date(7)", r#"{"$date":{"$numberLong":"7"}}"#),
+            ("NumberLong(7)", r#"{"$numberLong":"7"}"#),
+            ("NumberLong('7')", r#"{"$numberLong":"7"}"#),
+            ("NumberInt('7')", r#"{"$numberInt":"7"}"#),
+            ("NumberDecimal('1.20')", r#"{"$numberDecimal":"1.20"}"#),
+            ("NumberDecimal(5)", r#"{"$numberDecimal":"5"}"#),
+            ("Timestamp(5, 6)", r#"{"$timestamp":{"t":5,"i":6}}"#),
+            ("BinData(0, 'AQI=')", r#"{"$binary":{"base64":"AQI=","subType":"00"}}"#),
+            ("HexData(5, '0102')", r#"{"$binary":{"base64":"AQI=","subType":"05"}}"#),
+            ("RegExp('^a', 'si')", r#"{"$regularExpression":{"pattern":"^a","options":"is"}}"#),
+            (r"/^a\/b/i", r#"{"$regularExpression":{"pattern":"^a\\/b","options":"i"}}"#),
+            (
+                "DBPointer('d.c', '507f1f77bcf86cd799439011')",
+                r#"{"$dbPointer":{"$ref":"d.c","$id":{"$oid":"507f1f77bcf86cd799439011"}}}"#,
+            ),
+            ("{$numberLong: '5000000000'}", r#"{"$numberLong":"5000000000"}"#),
+            ("{'$numberInt': '5'}", r#"{"$numberInt":"5"}"#),
+            ("{$numberDouble: '-Infinity'}", r#"{"$numberDouble":"-Infinity"}"#),
+            ("{$numberDecimal: '1E+3'}", r#"{"$numberDecimal":"1E+3"}"#),
+            ("{$oid: '507f1f77bcf86cd799439011'}", r#"{"$oid":"507f1f77bcf86cd799439011"}"#),
+            ("{$date: '2024-01-01T00:00:00Z'}", r#"{"$date":{"$numberLong":"1704067200000"}}"#),
+            ("{$date: {$numberLong: '7'}}", r#"{"$date":{"$numberLong":"7"}}"#),
+            ("{$date: 7}", r#"{"$date":{"$numberLong":"7"}}"#),
+            (
+                "{$uuid: '00000000-0000-0000-0000-000000000000'}",
+                r#"{"$binary":{"base64":"AAAAAAAAAAAAAAAAAAAAAA==","subType":"04"}}"#,
+            ),
+            ("{$binary: {base64: 'AQI=', subType: '80'}}", r#"{"$binary":{"base64":"AQI=","subType":"80"}}"#),
+            ("{$binary: {subType: '00', base64: 'AQI='}}", r#"{"$binary":{"base64":"AQI=","subType":"00"}}"#),
+            ("{$binary: 'AQI=', $type: '00'}", r#"{"$binary":{"base64":"AQI=","subType":"00"}}"#),
+            ("{$type: '0', $binary: 'AQI='}", r#"{"$binary":{"base64":"AQI=","subType":"00"}}"#),
+            (
+                "{$binary: {base64: 'AAAAAAAAAAAAAAAAAAAAAA==', subType: '03'}}",
+                r#"{"$binary":{"base64":"AAAAAAAAAAAAAAAAAAAAAA==","subType":"04"}}"#,
+            ),
+            ("{$timestamp: {t: 5, i: 6}}", r#"{"$timestamp":{"t":5,"i":6}}"#),
+            ("{$timestamp: {i: 6, t: 5}}", r#"{"$timestamp":{"t":5,"i":6}}"#),
+            (
+                "{$regularExpression: {pattern: 'a', options: ''}}",
+                r#"{"$regularExpression":{"pattern":"a","options":""}}"#,
+            ),
+            ("{$regex: 'a', $options: 'i'}", r#"{"$regularExpression":{"pattern":"a","options":"i"}}"#),
+            ("{$symbol: 's'}", r#"{"$symbol":"s"}"#),
+            ("{$code: 'c'}", r#"{"$code":"c"}"#),
+            ("{$code: 'c', $scope: {a: true}}", r#"{"$code":"c","$scope":{"a":true}}"#),
+            ("{$minKey: 1}", r#"{"$minKey":1}"#),
+            ("{$maxKey: 1}", r#"{"$maxKey":1}"#),
+            ("{$undefined: true}", r#"{"$undefined":true}"#),
+            (
+                "{$dbPointer: {$ref: 'd.c', $id: {$oid: '507f1f77bcf86cd799439011'}}}",
+                r#"{"$dbPointer":{"$ref":"d.c","$id":{"$oid":"507f1f77bcf86cd799439011"}}}"#,
+            ),
+            // Operators are plain fields.
+            ("{$regex: 'a'}", r#"{"$regex":"a"}"#),
+            ("{$type: 'string'}", r#"{"$type":"string"}"#),
+            ("{$in: ['a']}", r#"{"$in":["a"]}"#),
+            ("{a: 'x', $oid: 'y'}", r#"{"a":"x","$oid":"y"}"#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(value(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_command_shows_where_and_why() {
+        // Text, what is pointed at, message.
+        let cases = [
+            ("", "", "the text ends where `{` (a command is a document) should follow"),
+            ("[1]", "[", "expected `{` (a command is a document), found `[`"),
+            ("{a-b: 1}", "-b", "expected `:`, found `-b`"),
+            ("{a 1}", "1", "expected `:`, found `1`"),
+            ("{a: }", "}", "expected a value, found `}`"),
+            ("{a: 1", "", "the text ends where a key or `}` should follow"),
+            ("{a: [1, 2", "", "the text ends where a value or `]` should follow"),
+            ("{,}", ",", "expected a key or `}`, found `,`"),
+            ("{a: 1,, b: 2}", ",", "expected a key or `}`, found `,`"),
+            ("{a: +1}", "+1", "`+1` is not a number"),
+            ("{a: 1x}", "1x", "`1x` is not a number"),
+            ("{a: .5}", ".5", "`.5` is not a number"),
+            ("{a: hello}", "hello", "`hello` is not a value"),
+            ("{a: \"x}", "\"", "this string has no closing quote"),
+            ("{a: 'x}", "'", "this string has no closing quote"),
+            ("{a: /x}", "/x", "this regular expression has no end"),
+            ("{a: 1} // no comment", "", ""),
+            ("{ // note\n a: 1}", "//", "expected a key or `}`, found `//`"),
+            (r#"{a: "\q"}"#, r"\q", r"`\q` is not an escape"),
+            (r#"{a: "\u12"}"#, r"\u", r"`\u` takes four hexadecimal digits"),
+            (r#"{a: "\ud800"}"#, r"\ud800", "half of a surrogate pair"),
+            (
+                "{a: {$oid: 'x'}}",
+                "{$oid: 'x'}",
+                "in `$oid`: `x` is not an ObjectId: it takes 24 hexadecimal digits",
+            ),
+            (
+                "{a: {$oid: 'x', b: 1}}",
+                "{$oid: 'x', b: 1}",
+                "`$oid` makes a typed value, so no other key can stand beside it",
+            ),
+            (
+                "{a: ISODate()}",
+                "ISODate()",
+                "`ISODate()` would read the clock; give the date, or make it in a binding and write `ISODate(\"{binding}\")`",
+            ),
+            (
+                "{a: ObjectID('x')}",
+                "ObjectID('x')",
+                "no value is made by `ObjectID(…)`; did you mean `ObjectId`?",
+            ),
+            (
+                "{a: NumberInt(3000000000)}",
+                "NumberInt(3000000000)",
+                "in `NumberInt`: `3000000000` is not a 32-bit integer",
+            ),
+            ("{\"a\\u0000b\": 1}", "\"a\\u0000b\"", "a key cannot hold a NUL character"),
+        ];
+        for (text, pointed, message) in cases {
+            match parse(text, None) {
+                Ok(parsed) => assert!(message.is_empty() && parsed.end < text.len(), "{text} was read"),
+                Err(problem) => {
+                    assert_eq!(problem.message, message, "{text}");
+                    assert_eq!(&text[problem.range], pointed, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_does_not_overflow() {
+        let nested = |depth: usize| format!("{}1{}", "{a: [".repeat(depth / 2), "]}".repeat(depth / 2));
+        assert!(parse(&nested(MAX_DEPTH), None).is_ok());
+        for text in
+            [nested(MAX_DEPTH + 2), "{a:".repeat(1_000_000), "{a: '\"' ".to_owned() + &"[".repeat(100_000)]
+        {
+            let problem = parse(&text, None).err().expect("too deep");
+            assert_eq!(problem.message, "nested deeper than 200 levels");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_with_a_place(text in "[{}\\[\\](),:'\"/\\\\a-c$0-2.eE+ \n\u{FDD0}é-]{0,60}") {
+            if let Err(problem) = parse(&text, None) {
+                prop_assert!(text.get(problem.range).is_some() && !problem.message.is_empty());
+            }
+        }
+
+        #[test]
+        fn any_arbitrary_text_is_read_or_refused_with_a_place(text in any::<String>()) {
+            if let Err(problem) = parse(&text, Some(&[0, 1, 2])) {
+                prop_assert!(text.get(problem.range).is_some() && !problem.message.is_empty());
+            }
+        }
+
+        #[test]
+        fn what_is_printed_is_read_back(ints in prop::collection::vec(any::<i64>(), 0..4), text in any::<String>()) {
+            let mut document = bson::doc! { "text": text };
+            for (index, int) in ints.into_iter().enumerate() {
+                document.insert(format!("n{index}"), int);
+                document.insert(format!("i{index}"), int as i32);
+                document.insert(format!("l{index}"), vec![int]);
+            }
+            let bytes = document.to_vec().expect("a document is BSON");
+            let printed = extended_json::canonical(&bytes).expect("BSON has a text");
+            let parsed = parse(&printed, None);
+            prop_assert_eq!(encode::document(&parsed.expect("canonical text is read").pairs), bytes);
+        }
     }
 }
