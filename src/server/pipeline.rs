@@ -303,7 +303,7 @@ fn group(
     let mut bytes = 0;
     for (number, document) in documents.enumerate() {
         let document: Document = document?;
-        if number % 64 == 0 {
+        if number.is_multiple_of(64) {
             check_deadline(deadline)?;
         }
         let mut holder = Vec::new();

@@ -415,7 +415,7 @@ impl Scan {
     pub fn next(&mut self) -> Result<Option<Found>, CommandError> {
         loop {
             self.steps = self.steps.wrapping_add(1);
-            if self.steps % 64 == 0 {
+            if self.steps.is_multiple_of(64) {
                 check_deadline(self.deadline)?;
             }
             let Some(found) = self.advance()? else { return Ok(None) };
