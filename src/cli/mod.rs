@@ -2,6 +2,7 @@
 
 pub mod server;
 pub mod show;
+pub mod looking;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -38,6 +38,10 @@ pub(super) fn normalise(documents: Vec<Node>) -> Normalised {
         result.document(node, first);
         first = false;
     }
+    // In the order in which the user reads the file.
+    let place = |found: &Diagnostic| found.location.as_ref().map_or(0, |at| at.range.start);
+    result.errors.sort_by_key(place);
+    result.warnings.sort_by_key(place);
     result
 }
 
@@ -536,4 +540,201 @@ fn layered<V: Clone>(
     merged.extend(block.iter().map(|(key, value)| (key.clone(), value.clone())));
     merged.extend(op);
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::yaml;
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    fn read(yaml: &str) -> Normalised {
+        let documents =
+            yaml::documents(&Text::of_source("f", yaml)).unwrap_or_else(|error| panic!("{yaml}: {error:?}"));
+        normalise(documents.nodes)
+    }
+
+    fn object(entries: &IndexMap<String, Node>) -> Json {
+        Json::Object(entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect())
+    }
+
+    /// Name, op fields and params of each op.
+    fn ops(yaml: &str) -> Vec<(String, Json, Json)> {
+        let read = read(yaml);
+        assert!(read.errors.is_empty(), "{yaml}: {:?}", read.errors);
+        read.ops.iter().map(|op| (op.name.clone(), object(&op.op), object(&op.params))).collect()
+    }
+
+    fn errors(yaml: &str) -> Vec<String> {
+        read(yaml).errors.iter().map(Diagnostic::one_line).collect()
+    }
+
+    #[test]
+    fn every_form_of_an_op_comes_to_a_name_fields_and_params() {
+        for (yaml, name, op, params) in [
+            ("op: a b", "block0__stmt1", json!({"stmt": "a b"}), json!({})),
+            ("ops: [a b]", "block0__stmt1", json!({"stmt": "a b"}), json!({})),
+            ("ops: [{op: a b}]", "block0__stmt", json!({"stmt": "a b"}), json!({})),
+            ("ops: [{op: a b, ratio: 5}]", "block0__stmt", json!({"stmt": "a b"}), json!({"ratio": 5})),
+            (
+                "ops: [{name: n1, op: a b, ratio: 5}]",
+                "block0__n1",
+                json!({"ratio": 5, "stmt": "a b"}),
+                json!({}),
+            ),
+            ("ops: [{n1: a b, ratio: 5}]", "block0__n1", json!({"stmt": "a b"}), json!({"ratio": 5})),
+            (
+                "ops: {op1: {op: {stmt: {find: c}}, ratio: 3}}",
+                "block0__op1",
+                json!({"stmt": {"find": "c"}}),
+                json!({"ratio": 3}),
+            ),
+            ("ops: {op1: {stmt: {find: c, x: 1}}}", "block0__op1", json!({"find": "c", "x": 1}), json!({})),
+            ("ops: {op1: [1,2]}", "block0__op1", json!({"stmt": [1, 2]}), json!({})),
+            ("ops: [{a: x, b: y}]", "block0__a", json!({"stmt": "x"}), json!({"b": "y"})),
+            (
+                "ops: {op1: {stmt: x, params: {name: zed}}}",
+                "block0__zed",
+                json!({"stmt": "x"}),
+                json!({"name": "zed"}),
+            ),
+            ("ops: {op1: {find: c, params: {q: 1}}}", "block0__op1", json!({"find": "c"}), json!({"q": 1})),
+            ("ops: {op1: {name: own, find: c}}", "block0__own", json!({"find": "c"}), json!({})),
+            ("ops: {params: {find: c}}", "block0__params", json!({"find": "c"}), json!({})),
+            (
+                "ops: [{name: n, op: {find: c, params: {x: 1}}}]",
+                "block0__n",
+                json!({"find": "c", "params": {"x": 1}}),
+                json!({}),
+            ),
+            ("statements: [{name: n, statement: s}]", "block0__n", json!({"stmt": "s"}), json!({})),
+            ("ops: [{a: {k: [{ n }]}}]", "block0__a", json!({"k": [{"n": null}]}), json!({})),
+        ] {
+            assert_eq!(ops(yaml), [(name.to_owned(), op, params)], "{yaml}");
+        }
+    }
+
+    #[test]
+    fn blocks_have_names_and_number_from_one_counting_block0() {
+        let names = |yaml: &str| ops(yaml).into_iter().map(|(name, ..)| name).collect::<Vec<_>>();
+        assert_eq!(names("ops: a\nblocks: [{ops: b}]"), ["block0__stmt1", "block2__stmt1"]);
+        assert_eq!(
+            names("blocks: [{ops: a}, {ops: [b, c]}]"),
+            ["block1__stmt1", "block2__stmt1", "block2__stmt2"]
+        );
+        assert_eq!(names("blocks: {x: {ops: a}, y: {name: z, ops: b}}"), ["x__stmt1", "z__stmt1"]);
+        assert_eq!(names("blocks: {x: {}, y: {ops: {}}}"), [""; 0]);
+        assert_eq!(names("ops: a\n---\nops: b\n---\n"), ["block0__stmt1", "block0__stmt1"]);
+    }
+
+    #[test]
+    fn inner_layers_count_before_outer_ones_and_documents_are_apart() {
+        let read = read(
+            "bindings: {a: A, b: B}\nparams: {p: 1, q: 1}\ntags: {t: doc, block: mine}\n\
+             blocks:\n  x:\n    bindings: {b: B2}\n    params: {q: 2}\n    tags: {t: 1.10}\n    ops:\n      \
+             o: {f: v, bindings: {c: C}, params: {q: 3}, tags: {u: v}}\n---\nops: s\n",
+        );
+        assert!(read.errors.is_empty(), "{:?}", read.errors);
+        let op = &read.ops[0];
+        let bindings: Vec<(&str, &str)> = op.bindings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(bindings, [("a", "A"), ("b", "B2"), ("c", "C")]);
+        assert_eq!(object(&op.params), json!({"p": 1, "q": 3}));
+        let tags: Vec<(&str, &str)> = op.tags.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(tags, [("t", "1.10"), ("block", "x"), ("u", "v"), ("name", "x__o")]);
+        assert!(read.ops[1].bindings.is_empty());
+        let document: Vec<&String> = read.document_bindings.keys().collect();
+        assert_eq!(document, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_where_it_is_all_at_once() {
+        for (yaml, parts) in [
+            ("ops: [{n1: a b, ratio: 5, params: {q: 1}}]", &["f:1:17: error: `ratio` stands beside"][..]),
+            (
+                "ops: {a: {find: {id}}}",
+                &["f:1:18: error: `id` has no value\n  help: if a bind point is meant, quote it: \"{id}\""],
+            ),
+            ("ops: {a: {x: {{Identity()}}}}", &["quote it: \"{Identity()}\""]),
+            (
+                "op: a\nops: b",
+                &["f:2:1: error: the ops are given as `op` and as `ops` (first given here: f:1:1)"],
+            ),
+            ("ops: [{name: n, op: a, stmt: b}]", &["are given as `op` and as `stmt`"]),
+            (
+                "junk: 1\nstmts: x",
+                &[
+                    "f:1:1: error: a workload has no field `junk`",
+                    "f:2:1: error: a workload has no field `stmts`\n  help: ops stand under `ops`",
+                ],
+            ),
+            ("bindngs: {}", &["did you mean `bindings`?"]),
+            (
+                "ops:\nblocks: {x: }",
+                &["f:1:1: error: `ops` of block `block0` has no ops", "f:2:10: error: block `x` is a map"],
+            ),
+            (
+                "ops: {a: , b: 5, c: x}",
+                &["op `a` has nothing to do", "an op is a text or a map of fields; this is a number"],
+            ),
+            ("ops: [5]", &["f:1:7: error: an op is a text or a map"]),
+            ("ops: [{a: 5}]", &["op `a` is a text, a list or a map of fields; this is a number"]),
+            ("- a", &["f:1:1: error: a workload is a map"]),
+            ("description: a\ndesc: b", &["`desc` and `description` are both given"]),
+            ("min_version: \"5.26.0\"", &["asks for version 5.26.0; workloads up to 5.25"]),
+            ("min_version: 6", &["asks for version 6"]),
+            ("min_version: new", &["`new` is not a version"]),
+            ("bindings: {a: [1]}", &["binding `a` is a recipe in one text; this is a list"]),
+            ("params: x", &["`params` is a map; this is a text"]),
+            ("tags: {a: {b: c}}", &["tag `a` has a text as its value; this is a map"]),
+            ("scenarios: [x]", &["`scenarios` is a map"]),
+            (
+                "scenarios: {a: , b: {s: [1]}}",
+                &[
+                    "scenario `a` has no steps",
+                    "step `s` of scenario `b` is a command in one text; this is a list",
+                ],
+            ),
+        ] {
+            let errors = errors(yaml);
+            assert_eq!(errors.len(), parts.len(), "{yaml}: {errors:?}");
+            for (error, part) in errors.iter().zip(parts) {
+                assert!(error.contains(part), "{yaml}: {error}");
+            }
+        }
+        assert!(errors("min_version: \"5.25.13\"\nops: a").is_empty());
+        assert!(errors("min_version: 5.17\nops: a").is_empty());
+    }
+
+    #[test]
+    fn odd_things_that_do_no_harm_are_warned_of() {
+        for (yaml, part) in [
+            (
+                "blocks: {a: {ops: x, rampup: {ops: y}}}",
+                "f:1:22: warning: block `a` has no field `rampup`: it is left out\n  help: blocks do not nest",
+            ),
+            ("blocks: {a: {ops: x, pramas: {y: z}}}", "did you mean `params`?"),
+            ("blocks: {a: {ops: x, find: c}}", "check the indentation"),
+            ("bindings: {a: }\nops: x", "binding `a` has no recipe"),
+            ("ops: a\n---\nscenarios: {a: b}", "only the first document's scenarios"),
+            ("version_regex: '5.*'", "is not checked"),
+        ] {
+            let read = read(yaml);
+            let warnings: Vec<String> = read.warnings.iter().map(Diagnostic::one_line).collect();
+            assert!(read.errors.is_empty() && warnings.len() == 1, "{yaml}: {:?} {warnings:?}", read.errors);
+            assert!(warnings[0].contains(part), "{yaml}: {}", warnings[0]);
+        }
+    }
+
+    #[test]
+    fn scenarios_are_texts_lists_or_maps_of_steps() {
+        let read = read("scenarios:\n  a: run x=1\n  b: [run x=1, run x=2]\n  c: {s: run x=1, t: run x=2}\n");
+        let steps: Vec<String> = read
+            .scenarios
+            .iter()
+            .flat_map(|s| {
+                s.steps.iter().map(move |step| format!("{}.{} {}", s.name, step.name, step.command))
+            })
+            .collect();
+        assert_eq!(steps, ["a.001 run x=1", "b.000 run x=1", "b.001 run x=2", "c.s run x=1", "c.t run x=2"]);
+    }
 }
