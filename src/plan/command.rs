@@ -80,10 +80,7 @@ impl CommandTemplate {
 
     /// Fills the holes for `cycle`. `out` is cleared first and then holds one whole BSON document.
     pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
-        match self.bind_fast(cycle, context, out)? {
-            true => Ok(()),
-            false => self.bind_slow(cycle, context, out),
-        }
+        self.was_rendered(cycle, context, out).map(|_| ())
     }
 
     /// The structure of the command is known: no text is parsed per cycle, but for a cycle whose values would
@@ -126,6 +123,19 @@ impl CommandTemplate {
     /// The first key of the command (`insert`, `find`, …) if it does not depend on the cycle.
     pub fn command(&self) -> Option<&str> {
         self.keys.first().map(String::as_str).filter(|key| !key.is_empty())
+    }
+
+    /// [`bind`](Self::bind), and whether this cycle took the slow lane.
+    pub fn was_rendered(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, BindError> {
+        match self.bind_fast(cycle, context, out)? {
+            true => Ok(false),
+            false => self.bind_slow(cycle, context, out).map(|()| true),
+        }
     }
 
     /// Fills the holes; false if only the rendered text can tell what this cycle's command is.
@@ -409,5 +419,211 @@ impl Filler<'_> {
         });
         self.out.truncate(at);
         Ok(write_value(value.ok_or(Stop::Render)?, self.out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Body, Form, compile, op_templates};
+    use crate::workload::{Data, Node, OpTemplate};
+    use proptest::prelude::*;
+
+    /// Recipes of every kind, some of which make texts that change how an op text reads.
+    const BINDINGS: &str = r#"
+bindings:
+  int: Mod(1000) -> int
+  long: Hash()
+  double: Identity(); Add(0.5)
+  digits: Mod(13); ToString()
+  words: NumberNameToString()
+  quote: ToString(); Prefix('"')
+  apostrophe: ToString(); Suffix("'")
+  tab: ToString(); Prefix("\\t")
+  backslash: ToString(); Suffix("\\")
+  document: |-
+    ToString(); Prefix('{a: '); Suffix('}')
+  more: |-
+    ToString(); Suffix(', z: 1')
+  id: FixedValue('507f1f77bcf86cd799439011')
+  day: Mod(9); ToString(); Prefix('2024-01-0'); Suffix('T00:00:00Z')
+op: placeholder
+"#;
+
+    fn template(text: &str) -> OpTemplate {
+        let mut op = op_templates(BINDINGS).remove(0);
+        let stmt = Node { data: Data::Text(crate::span::Text::of_source("op text", text)), location: None };
+        op.op.insert("stmt".to_owned(), stmt);
+        op
+    }
+
+    fn command(text: &str) -> CommandTemplate {
+        match compile(&template(text), Form::Command).unwrap_or_else(|e| panic!("{text}: {e:?}")).plan.body {
+            Body::Command(command) => command,
+            _ => panic!("not a command"),
+        }
+    }
+
+    fn fast(command: &CommandTemplate, cycle: i64) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        command.bind_fast(cycle, &mut Context::default(), &mut out).expect("pure bindings").then_some(out)
+    }
+
+    fn slow(command: &CommandTemplate, cycle: i64) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        command.bind_slow(cycle, &mut Context::default(), &mut out).ok().map(|()| out)
+    }
+
+    const NAMES: [&str; 13] = [
+        "int",
+        "long",
+        "double",
+        "digits",
+        "words",
+        "quote",
+        "apostrophe",
+        "tab",
+        "backslash",
+        "document",
+        "more",
+        "id",
+        "day",
+    ];
+
+    fn hole() -> impl Strategy<Value = String> {
+        prop::sample::select(NAMES.as_slice()).prop_map(|name| format!("{{{name}}}"))
+    }
+
+    fn quoted() -> impl Strategy<Value = String> {
+        let part = prop_oneof![3 => hole(), 2 => "[a-z é,:]{0,4}", 1 => Just("\\n".to_owned())];
+        (prop::collection::vec(part, 0..4), any::<bool>()).prop_map(|(parts, single)| {
+            if single { format!("'{}'", parts.concat()) } else { format!("\"{}\"", parts.concat()) }
+        })
+    }
+
+    fn value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            4 => hole(),
+            4 => quoted(),
+            2 => "(-?[0-9]{1,12}|true|null|1.5|1e3)",
+            1 => hole().prop_map(|h| format!("{{$oid: \"{h}\"}}")),
+            1 => hole().prop_map(|h| format!("{{$date: '{h}'}}")),
+            1 => hole().prop_map(|h| format!("{{$numberLong: \"{h}\"}}")),
+            1 => hole().prop_map(|h| format!("NumberLong({h})")),
+            1 => hole().prop_map(|h| format!("ISODate(\"{h}\")")),
+            1 => hole().prop_map(|h| format!("{{$timestamp: {{t: {h}, i: 1}}}}")),
+            1 => hole().prop_map(|h| format!("{{$regex: \"^{h}\", $options: 'i'}}")),
+        ];
+        leaf.prop_recursive(3, 12, 4, |inner| {
+            let key = prop_oneof![4 => "[a-c$_]{1,3}", 1 => "\"[a-c .]{0,3}\""];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4)
+                    .prop_map(|items| format!("[ {} ]", items.join(", "))),
+                prop::collection::vec((key, inner), 0..4).prop_map(|pairs| {
+                    let pairs: Vec<String> = pairs.into_iter().map(|(k, v)| format!("{k}: {v}")).collect();
+                    format!("{{ {} }}", pairs.join(",\n "))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn both_lanes_send_the_same_bytes(values in prop::collection::vec(value(), 1..4), cycle in 0_i64..100_000) {
+            let pairs: Vec<String> = values.iter().enumerate().map(|(i, value)| format!("k{i}: {value}")).collect();
+            let text = format!("{{ find: \"c\", {} }}", pairs.join(", "));
+            let Ok(compiled) = compile(&template(&text), Form::Command) else {
+                // Constants that are no typed value, such as {$x: …} around a wrong text.
+                return Ok(());
+            };
+            let Body::Command(mut command) = compiled.plan.body else { panic!("not a command") };
+            for cycle in [0, 1, 5, cycle] {
+                if let Some(bytes) = fast(&command, cycle) {
+                    prop_assert_eq!(Some(bytes), slow_of(&command, &text, cycle), "{}", text);
+                }
+            }
+            // A default stays the last field in both.
+            command.set_default("writeConcern", RawBson::Int32(7));
+            if let (Some(fast), Some(slow)) = (fast(&command, cycle), slow_of(&command, &text, cycle)) {
+                prop_assert_eq!(&fast, &slow);
+                let document = bson::RawDocumentBuf::from_bytes(fast).expect("a whole document");
+                prop_assert_eq!(document.get_i32("writeConcern").ok(), Some(7));
+            }
+        }
+    }
+
+    /// The slow lane, also of a command without bind points, which keeps no text.
+    fn slow_of(command: &CommandTemplate, text: &str, cycle: i64) -> Option<Vec<u8>> {
+        if command.text.is_some() {
+            return slow(command, cycle);
+        }
+        let mut pairs = command_text::parse(text, None).ok()?.pairs;
+        pairs.extend(command.defaults.iter().cloned());
+        Some(encode::document(&pairs))
+    }
+
+    #[test]
+    fn known_structure_takes_the_fast_lane() {
+        let cases = [
+            (r#"{find: "c", f: {k: "{words}", n: {int}, m: {long}, d: {double}, t: {digits}}}"#, true),
+            (r#"{find: "c", f: [{int}, "{digits}-{int}"], o: {$oid: "{id}"}, d: ISODate("{day}")}"#, true),
+            (r#"{find: "c", f: {words}}"#, false),
+            (r#"{find: "c", f: "{quote}"}"#, false),
+            (r#"{find: "c", f: '{quote}'}"#, true),
+            (r#"{find: "c", f: '{tab}'}"#, false),
+        ];
+        for (text, expected) in cases {
+            let command = command(text);
+            assert!(command.is_fast(), "{text}");
+            let bytes = fast(&command, 5);
+            assert_eq!(bytes.is_some(), expected, "{text}");
+            assert!(bytes.is_none() || bytes == slow(&command, 5), "{text}");
+        }
+    }
+
+    #[test]
+    fn longs_are_as_wide_as_their_text_needs() {
+        let command = command("{find: 'c', n: {long}, i: {int}}");
+        for cycle in 0..50 {
+            let bytes = fast(&command, cycle).expect("numbers take the fast lane");
+            assert_eq!(Some(&bytes), slow(&command, cycle).as_ref());
+        }
+    }
+
+    #[test]
+    fn defaults_do_not_replace_what_the_command_says() {
+        let mut own = command("{insert: 'c', writeConcern: {w: 1}, n: {int}}");
+        own.set_default("writeConcern", RawBson::Int32(7));
+        let mut none = command("{insert: 'c'}");
+        none.set_default("writeConcern", RawBson::Int32(7));
+        none.set_default("writeConcern", RawBson::Int32(8));
+        none.set_default("comment", RawBson::String("x".to_owned()));
+        let text = |command: &CommandTemplate| {
+            crate::plan::extended_json::canonical(&fast(command, 0).expect("fast")).expect("BSON")
+        };
+        assert_eq!(
+            text(&own),
+            r#"{"insert":"c","writeConcern":{"w":{"$numberInt":"1"}},"n":{"$numberInt":"0"}}"#
+        );
+        assert_eq!(text(&none), r#"{"insert":"c","writeConcern":{"$numberInt":"7"},"comment":"x"}"#);
+        assert_eq!(own.command(), Some("insert"));
+    }
+
+    #[test]
+    fn values_are_not_cut_or_padded_in_any_place() {
+        // Every kind beside every other, in documents and arrays, at several depths.
+        for first in NAMES {
+            for second in ["int", "digits", "long"] {
+                let text = format!(
+                    "{{find: 'c', a: [{{x: {{{second}}}}}, \"{{{first}}}\", {{{second}}}], b: {{c: {{d: '{{{first}}}'}}}}}}"
+                );
+                let command = command(&text);
+                for cycle in [0, 7, 12345] {
+                    if let Some(bytes) = fast(&command, cycle) {
+                        assert_eq!(Some(bytes), slow(&command, cycle), "{text}");
+                    }
+                }
+            }
+        }
     }
 }

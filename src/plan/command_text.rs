@@ -57,19 +57,12 @@ pub(super) fn parse(text: &str, slots: Option<&[usize]>) -> Result<Parsed, Probl
     };
     let mut reader = Reader { marks, undecided: false };
     let pairs = reader.pairs(document)?;
-    let pairs = last_of_each(pairs);
+    let pairs = reader.last_of_each(pairs);
     Ok(Parsed { pairs, undecided: reader.undecided, end })
 }
 
 fn problem(range: Range<usize>, message: impl Into<String>) -> Problem {
     Problem { message: message.into(), help: None, range }
-}
-
-/// Of equal keys the last value counts, at the place of the first.
-fn last_of_each(pairs: Vec<(String, Element)>) -> Vec<(String, Element)> {
-    let mut unique = indexmap::IndexMap::with_capacity(pairs.len());
-    unique.extend(pairs);
-    unique.into_iter().collect()
 }
 
 /// Brackets outside of strings and regular expressions, which the grammar reads the same way.
@@ -179,6 +172,18 @@ impl Reader {
         Ok(pairs)
     }
 
+    /// Of equal keys the last value counts, at the place of the first.
+    fn last_of_each(&mut self, pairs: Vec<(String, Element)>) -> Vec<(String, Element)> {
+        let mut unique = indexmap::IndexMap::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            if let Some(dropped) = unique.insert(key, value) {
+                // What a bind point of a value that does not count would yield can still break the text.
+                self.undecided |= element::has_hole(&dropped);
+            }
+        }
+        unique.into_iter().collect()
+    }
+
     fn key(&mut self, key: Pair<'_, Rule>) -> Result<String, Problem> {
         let span = key.as_span();
         let name = if key.as_rule() == Rule::word {
@@ -245,7 +250,7 @@ impl Reader {
             _ => return Err(problem(range, "expected a value")),
         };
         Ok(match meaning {
-            Meaning::Document(pairs) => Element::Document(last_of_each(pairs)),
+            Meaning::Document(pairs) => Element::Document(self.last_of_each(pairs)),
             Meaning::Value(element) => element,
             Meaning::Unknown => {
                 self.undecided = true;

@@ -397,3 +397,260 @@ impl<'a> Marked<'a> {
         at + longer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{extended_json, op_templates};
+
+    fn compiled(yaml: &str, form: Form) -> Compiled {
+        compile(&op_templates(yaml)[0], form).unwrap_or_else(|errors| panic!("{yaml}: {errors:?}"))
+    }
+
+    /// The commands of cycles 0 and 5.
+    fn commands(yaml: &str) -> [String; 2] {
+        let plan = compiled(yaml, Form::Command).plan;
+        [0, 5].map(|cycle| {
+            let mut bytes = Vec::new();
+            plan.body
+                .bind(cycle, &mut Context::default(), &mut bytes)
+                .unwrap_or_else(|e| panic!("{yaml}: {e}"));
+            extended_json::canonical(&bytes).expect("a command is BSON")
+        })
+    }
+
+    fn texts(yaml: &str) -> [String; 2] {
+        let plan = compiled(yaml, Form::Text).plan;
+        [0, 5].map(|cycle| {
+            let mut bytes = Vec::new();
+            plan.body
+                .bind(cycle, &mut Context::default(), &mut bytes)
+                .unwrap_or_else(|e| panic!("{yaml}: {e}"));
+            String::from_utf8(bytes).expect("text")
+        })
+    }
+
+    /// Place, message and help of each error.
+    fn errors(yaml: &str, form: Form) -> Vec<String> {
+        let errors = compile(&op_templates(yaml)[0], form).err().unwrap_or_default();
+        errors
+            .into_iter()
+            .map(|error| {
+                let place = error.location.map_or_else(String::new, |location| {
+                    let (line, column) = location.line_column();
+                    format!("{line}:{column}: ")
+                });
+                let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
+                format!("{place}{}{help}", error.message)
+            })
+            .collect()
+    }
+
+    const BINDINGS: &str =
+        "bindings:\n  n: Identity()\n  i: Mod(10) -> int\n  s: ToString()\n  d: Identity(); Add(0.5)\n";
+
+    #[test]
+    fn bind_points_are_filled_at_any_depth_as_their_place_says() {
+        let yaml = format!(
+            "{BINDINGS}op: |\n  {{ insert: \"c\", documents: [ {{ _id: \"{{n}}\", tags: [\"{{s}}\", {{n: {{n}}}}], x: \"a{{i}}b\" }} ], ordered: false, v: [5], o: {{}}, d: {{d}}, t: {{s}} }}\n"
+        );
+        let [first, sixth] = commands(&yaml);
+        assert_eq!(
+            first,
+            r#"{"insert":"c","documents":[{"_id":"0","tags":["0",{"n":{"$numberInt":"0"}}],"x":"a0b"}],"ordered":false,"v":[{"$numberInt":"5"}],"o":{},"d":{"$numberDouble":"0.5"},"t":{"$numberInt":"0"}}"#
+        );
+        assert_eq!(
+            sixth,
+            r#"{"insert":"c","documents":[{"_id":"5","tags":["5",{"n":{"$numberInt":"5"}}],"x":"a5b"}],"ordered":false,"v":[{"$numberInt":"5"}],"o":{},"d":{"$numberDouble":"5.5"},"t":{"$numberInt":"5"}}"#
+        );
+    }
+
+    #[test]
+    fn a_map_keeps_native_types() {
+        let map = "find: c, filter: {n: '{n}', i: '{i}', s: '{s}', d: '{d}', mix: 'a{n}b'}, limit: 5000000000, f: 1.0";
+        let expected = r#"{"find":"c","filter":{"n":{"$numberLong":"5"},"i":{"$numberInt":"5"},"s":"5","d":{"$numberDouble":"5.5"},"mix":"a5b"},"limit":{"$numberLong":"5000000000"},"f":{"$numberDouble":"1.0"}}"#;
+        for ops in [
+            format!("ops: {{op1: {{{map}}}}}"),
+            format!("ops: {{op1: {{op: {{stmt: {{{map}}}}}}}}}"),
+            format!("ops: {{op1: {{op: {{{map}, ratio: 3, driver: mongodb}}}}}}"),
+        ] {
+            assert_eq!(commands(&format!("{BINDINGS}{ops}\n"))[1], expected, "{ops}");
+        }
+    }
+
+    #[test]
+    fn extended_json_means_the_same_in_a_text_and_in_a_map() {
+        let typed = r#"n: {"$numberLong": "5000000000"}, d: {"$date": "2024-01-01T00:00:00Z"}, u: {"$uuid": "00000000-0000-0000-0000-000000000001"}, i: 1, f: 1.0, o: {$oid: "507f1f77bcf86cd79943901{i}"}, l: {$numberLong: "{s}"}"#;
+        let expected = r#"{"ping":{"$numberInt":"1"},"n":{"$numberLong":"5000000000"},"d":{"$date":{"$numberLong":"1704067200000"}},"u":{"$binary":{"base64":"AAAAAAAAAAAAAAAAAAAAAQ==","subType":"04"}},"i":{"$numberInt":"1"},"f":{"$numberDouble":"1.0"},"o":{"$oid":"507f1f77bcf86cd799439015"},"l":{"$numberLong":"5"}}"#;
+        let text = format!("{BINDINGS}op: |\n  {{ping: 1, {typed}}}\n");
+        let map = format!("{BINDINGS}ops: {{op1: {{ping: 1, {typed}}}}}\n");
+        assert_eq!(commands(&text)[1], expected);
+        assert_eq!(commands(&map)[1], expected);
+        // Query operators of a map are not taken for typed values.
+        let operators = "ops: {op1: {find: c, filter: {a: {$regex: x, $options: i}, b: {$type: string}}}}";
+        let expected = r#"{"find":"c","filter":{"a":{"$regex":"x","$options":"i"},"b":{"$type":"string"}}}"#;
+        assert_eq!(commands(operators)[0], expected);
+    }
+
+    #[test]
+    fn an_op_whose_structure_depends_on_the_cycle_is_rendered_and_parsed() {
+        let cases = [
+            (r#"{find: "c", "k{i}": 1}"#, r#"{"find":"c","k5":{"$numberInt":"1"}}"#),
+            (r#"{find: "c", {(ToString(); Prefix('k'))}: 1}"#, r#"{"find":"c","k5":{"$numberInt":"1"}}"#),
+            (r#"{find: "c", a: 1{i}}"#, r#"{"find":"c","a":{"$numberInt":"15"}}"#),
+            (r#"{find: "c", a: {i}{i}}"#, r#"{"find":"c","a":{"$numberInt":"55"}}"#),
+            (
+                r#"{find: "c", t: {$timestamp: {t: {i}, i: 1}}}"#,
+                r#"{"find":"c","t":{"$timestamp":{"t":5,"i":1}}}"#,
+            ),
+            ("{{ToString(); Prefix('{find: '); Suffix('}')}}", r#"{"find":{"$numberInt":"5"}}"#),
+        ];
+        for (text, expected) in cases {
+            let yaml = format!("{BINDINGS}op: >-\n  {text}\n");
+            let plan = compiled(&yaml, Form::Command).plan;
+            assert!(matches!(&plan.body, Body::Command(command) if !command.is_fast()), "{text}");
+            assert_eq!(commands(&yaml)[1], expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn single_cycles_are_rendered_where_their_values_need_it() {
+        let cases = [
+            // A bare text that is a document, and one that escapes.
+            (
+                r#"{find: "c", f: {(ToString(); Prefix('{a: '); Suffix('}'))}}"#,
+                r#"{"find":"c","f":{"a":{"$numberInt":"5"}}}"#,
+            ),
+            (r#"{find: "c", f: "{(ToString(); Prefix("\\t"))}"}"#, r#"{"find":"c","f":"\t5"}"#),
+            (r#"{find: "c", f: '{(ToString(); Prefix("\""))}'}"#, r#"{"find":"c","f":"\"5"}"#),
+        ];
+        for (text, expected) in cases {
+            let yaml = format!("{BINDINGS}op: |\n  {text}\n");
+            let plan = compiled(&yaml, Form::Command).plan;
+            assert!(matches!(&plan.body, Body::Command(command) if command.is_fast()), "{text}");
+            assert_eq!(commands(&yaml)[1], expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_breaks_the_command_is_an_error_of_its_cycle() {
+        let yaml = format!("{BINDINGS}op: |\n  {{find: \"{{(ToString(); Prefix('\"'))}}\"}}\n");
+        let plan = compiled(&yaml, Form::Command).plan;
+        let error = plan.body.bind(5, &mut Context::default(), &mut Vec::new()).expect_err("not JSON");
+        let text = error.to_string();
+        assert!(text.starts_with("block0__stmt1, cycle 5: the rendered text is not a command"), "{text}");
+        assert!(text.contains("⟨here⟩"), "{text}");
+    }
+
+    #[test]
+    fn errors_show_the_place_in_the_file() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "bindings:\n  user: Identity()\nop: |\n  {find: \"c\",\n   filter: {u: \"{usr}\"}}\n",
+                &["5:17: no binding is named `usr` (did you mean `user`? bindings here: user)"],
+            ),
+            (
+                "op: |\n  {find: \"c\", filter: {u: {x}}}\n",
+                &[
+                    "2:27: no binding is named `x` (this op has no bindings; add `bindings:` to the op, its block or the document)",
+                ],
+            ),
+            (
+                "op: |\n  {find: \"c\",\n    filter {}}\n",
+                &[
+                    "3:12: expected `:`, found `{` (a key with other characters than letters, digits, `_` and `$` needs quotes)",
+                ],
+            ),
+            // Both the missing binding and the mistake in the text.
+            (
+                "bindings: {user: Identity()}\nop: |\n  {find: \"{b}\", x: hello}\n",
+                &[
+                    "3:11: no binding is named `b` (bindings here: user)",
+                    "3:20: `hello` is not a value (a text needs quotes)",
+                ],
+            ),
+            // After a bind point the place is still right.
+            (
+                "bindings: {a: Identity()}\nop: |\n  {find: \"{a}{a}\", x: {a}, y: hello}\n",
+                &["3:31: `hello` is not a value (a text needs quotes)"],
+            ),
+            (
+                "ops: {op1: {find: c, f: {$oid: zz}}}\n",
+                &["1:25: in `$oid`: `zz` is not an ObjectId: it takes 24 hexadecimal digits"],
+            ),
+            (
+                "ops: {op1: {ratio: 5}}\n",
+                &[
+                    "op `block0__op1`: the required field `stmt` is missing (write the op as `op: |` followed by its text)",
+                ],
+            ),
+            (
+                "ops: {op1: {op: {stmt: [1]}}}\n",
+                &["1:24: op `block0__op1`: a command is a document, as text or as a map"],
+            ),
+            ("ops: {op1: {find: c, space: x}}\n", &["1:29: op `block0__op1`: `space` is not supported yet"]),
+        ];
+        for (yaml, expected) in cases {
+            let found = errors(yaml, Form::Command);
+            let matched = found.len() == expected.len()
+                && found.iter().zip(*expected).all(|(found, expected)| found.ends_with(expected));
+            assert!(matched, "{yaml}\n{found:#?}");
+        }
+    }
+
+    #[test]
+    fn only_bindings_that_the_op_uses_are_compiled() {
+        let yaml = "bindings: {a: Identity(), broken: NoSuchFunction()}\nop: \"{find: 'c', n: {a}}\"\n";
+        assert!(errors(yaml, Form::Command).is_empty());
+        let yaml = "bindings: {a: Identity(), broken: NoSuchFunction()}\nop: \"{find: 'c', n: {broken}, m: {broken}}\"\n";
+        let found = errors(yaml, Form::Command);
+        assert!(found.len() == 1 && found[0].starts_with("1:35: "), "{found:?}");
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said() {
+        let notices = |yaml: &str, form| {
+            let notices = compiled(yaml, form).notices;
+            notices.into_iter().map(|notice| notice.one_line()).collect::<Vec<_>>()
+        };
+        let found = notices("op: |\n  {find: \"c\"}, null\n", Form::Command);
+        assert_eq!(
+            found,
+            ["test.yaml:2:14: warning: op `block0__stmt1`: the text after the closing brace is ignored"]
+        );
+        let found = notices("ops: {op1: {op: {stmt: '{a: 1}', ratio: 2, cl: x}}}\n", Form::Command);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("the field `cl` has no effect beside `stmt`"), "{found:?}");
+    }
+
+    #[test]
+    fn equal_recipes_give_equal_values_within_a_cycle() {
+        let yaml = format!("{BINDINGS}op: '{{find: \"{{s}}{{s}}\", a: {{n}}, b: {{n}}, c: \"{{n}}\"}}'\n");
+        let expected = r#"{"find":"55","a":{"$numberInt":"5"},"b":{"$numberInt":"5"},"c":"5"}"#;
+        assert_eq!(commands(&yaml)[1], expected);
+    }
+
+    #[test]
+    fn text_ops_are_printed_as_java_prints_their_value() {
+        let cases = [
+            ("op: \"n={n} {{Mod(3)}} {s}{s}\\n\"", "n=5 2 55\n"),
+            ("ops: {op1: {op: {stmt: {a: '{n}', b: [1, x, 2.5, true]}}}}", "{a=5, b=[1, x, 2.5, true]}"),
+            ("ops: {op1: [1, '{i}']}", "[1, 5]"),
+            ("op: \"{ n } {n\"", "{ n } {n"),
+        ];
+        for (ops, expected) in cases {
+            assert_eq!(texts(&format!("{BINDINGS}{ops}\n"))[1], expected, "{ops}");
+        }
+    }
+
+    #[test]
+    fn each_field_of_a_fields_op_is_a_text() {
+        let yaml =
+            "ops: {op1: {op: {log: level=INFO, erroroncycle: 5, delay: {delay: 5ms, every: 2}, ratio: 3}}}\n";
+        let Body::Fields(fields) = compiled(yaml, Form::Fields).plan.body else { panic!("not fields") };
+        let fields: Vec<(&str, Option<&str>)> =
+            fields.iter().map(|(name, text)| (name.as_str(), text.literal())).collect();
+        let expected = [("log", "level=INFO"), ("erroroncycle", "5"), ("delay", "delay=5ms every=2")];
+        assert_eq!(fields, expected.map(|(name, text)| (name, Some(text))));
+    }
+}

@@ -102,3 +102,11 @@ pub struct OpPlan {
     pub name: String,
     pub body: Body,
 }
+
+/// The op templates of a workload text, for tests.
+#[cfg(test)]
+pub(crate) fn op_templates(yaml: &str) -> Vec<OpTemplate> {
+    let source = crate::span::Source { name: "test.yaml".to_owned(), text: yaml.to_owned() };
+    let params = indexmap::IndexMap::new();
+    crate::workload::parse(std::sync::Arc::new(source), &params).unwrap_or_else(|e| panic!("{e:?}")).ops
+}
