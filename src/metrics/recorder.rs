@@ -202,3 +202,131 @@ impl Shard {
         self.ops.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MAX_ERROR_NAMES, OTHER_ERRORS, Quantiles};
+    use super::*;
+    use std::time::Duration;
+
+    fn sample(op: usize, wait: u64, service: u64) -> Sample {
+        Sample { op, times: Some(Times { wait, service }), bytes_sent: 7, docs_returned: 2 }
+    }
+
+    fn frame(ops: usize) -> Frame {
+        Frame { start: Duration::ZERO, length: Duration::ZERO, ops: vec![OpStats::default(); ops] }
+    }
+
+    #[test]
+    fn no_value_is_too_small_or_too_large() {
+        const HOUR: u64 = 3600 * 1_000_000_000;
+        let recorder = Recorder::new(1, 1, true);
+        let values = [0, 1, 61_000_000_000, 25 * HOUR, u64::MAX];
+        for service in values {
+            recorder.ok(&sample(0, 0, service));
+        }
+        let mut frame = frame(1);
+        recorder.collect(&mut Vec::new(), &mut frame);
+        let stats = &frame.ops[0];
+        for histogram in [&stats.service, &stats.response] {
+            assert_eq!(histogram.len(), 5);
+            for value in values {
+                assert_eq!(histogram.count_at(value), 1, "{value}");
+            }
+        }
+        assert_eq!(Quantiles::of(&stats.service).max, u64::MAX);
+    }
+
+    #[test]
+    fn intervals_of_different_ranges_add_up_exactly() {
+        let mut total = OpStats::default();
+        for (service, count) in [(3, 1u64 << 31), (70_000_000_000, 5), (40_000, 2)] {
+            let mut seen = OpStats { ok: count, attempted: count, ..OpStats::default() };
+            seen.service.record_n(service, count).expect("it grows");
+            total.add(&seen);
+        }
+        let expected = (1 << 31) + 7;
+        assert_eq!((total.ok, total.attempted, total.service.len()), (expected, expected, expected));
+        assert_eq!(total.service.count_at(3), 1 << 31);
+        assert_eq!(total.service.count_at(70_000_000_000), 5);
+        assert_eq!(total.service.max(), total.service.highest_equivalent(70_000_000_000));
+    }
+
+    #[test]
+    fn nothing_is_lost_or_counted_twice_while_it_is_collected() {
+        let recorder = Recorder::new(2, 2, true);
+        let mut spare = Vec::new();
+        let (mut frame, mut totals) = (frame(2), [OpStats::default(), OpStats::default()]);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        for n in 0..5_000 {
+                            recorder.begin();
+                            match n % 5 {
+                                0 => recorder.failed(&sample(1, 1, n), "DuplicateKey", Ending::default()),
+                                _ => recorder.ok(&sample(0, 1, n)),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            let mut working = true;
+            while working {
+                working = threads.iter().any(|thread| !thread.is_finished());
+                recorder.collect(&mut spare, &mut frame);
+                totals.iter_mut().zip(&frame.ops).for_each(|(total, seen)| total.add(seen));
+                let counts = recorder.counts();
+                assert!(counts.done <= counts.begun);
+            }
+        });
+        assert_eq!(recorder.counts(), Counts { begun: 20_000, done: 20_000, failed: 4_000 });
+        assert_eq!((totals[0].ok, totals[0].service.len(), totals[0].wait.len()), (16_000, 16_000, 16_000));
+        assert_eq!((totals[1].errors["DuplicateKey"].ended, totals[1].failed.len()), (4_000, 4_000));
+        assert_eq!(totals[0].bytes_sent + totals[1].bytes_sent, 7 * 20_000);
+        recorder.collect(&mut spare, &mut frame);
+        assert_eq!(frame.ops[0].attempted + frame.ops[1].attempted, 0, "a second collection is empty");
+        assert!(frame.ops[0].service.is_empty() && frame.ops[1].errors.is_empty());
+    }
+
+    #[test]
+    fn response_is_wait_and_service_with_a_rate_and_service_without() {
+        for (paced, response, wait) in [(true, 500, 200), (false, 300, 0)] {
+            let recorder = Recorder::new(1, 1, paced);
+            recorder.ok(&sample(0, 200, 300));
+            let mut frame = frame(1);
+            recorder.collect(&mut Vec::new(), &mut frame);
+            let stats = &frame.ops[0];
+            assert_eq!((stats.response.max(), stats.wait.max()), (response, wait));
+            assert_eq!((stats.service.max(), stats.wait.len()), (300, 1));
+        }
+    }
+
+    #[test]
+    fn an_op_that_was_never_sent_has_no_times() {
+        let recorder = Recorder::new(1, 1, true);
+        recorder.failed(&Sample::default(), "BindError", Ending { first: true, ..Ending::default() });
+        let mut frame = frame(1);
+        recorder.collect(&mut Vec::new(), &mut frame);
+        let stats = &frame.ops[0];
+        assert_eq!((stats.attempted, stats.wait.len(), stats.failed.len()), (1, 0, 0));
+        assert_eq!(frame.points().map(|point| (point.ok, point.errors)).collect::<Vec<_>>(), [(0, 1)]);
+    }
+
+    #[test]
+    fn error_names_are_bounded_and_their_sum_is_not() {
+        let mut stats = OpStats::default();
+        for n in 0..1000 {
+            stats.error(&format!("E{n}")).ended += 1;
+        }
+        stats.error("E0").ended += 1;
+        assert_eq!(stats.errors.len(), MAX_ERROR_NAMES + 1);
+        assert_eq!((stats.errors["E0"].ended, stats.failed_ops()), (2, 1001));
+        assert_eq!(stats.errors[OTHER_ERRORS].ended, 1000 - MAX_ERROR_NAMES as u64);
+    }
+
+    #[test]
+    fn where_nothing_was_recorded_quantiles_are_zero() {
+        assert_eq!(Quantiles::of(&OpStats::default().service), Quantiles::default());
+    }
+}

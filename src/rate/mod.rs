@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(Schedule::new(2500.0).due(25_000 * 360), 3600 * SECOND);
         for rate in [0.5, 1.0, 3.0, 999.9, 2500.0, 1e6] {
             let schedule = Schedule::new(rate);
-            for n in (0..10_000).chain(10_000_000..10_000_100) {
+            for n in (0..1000).chain(10_000_000..10_000_100) {
                 assert_eq!(schedule.due_by(schedule.due(n)), n + 1, "{rate}/s, start {n}");
                 if n > 0 {
                     assert_eq!(schedule.due_by(schedule.due(n) - 1), n, "{rate}/s, before start {n}");
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn the_rate_is_met_whatever_it_is() {
         for burst in [1.0, 1.1, 2.0] {
-            for rate in [1.0, 10.0, 50.0, 99.0, 1000.0, 2500.0, 12_345.6, 200_000.0] {
+            for rate in [1.0, 10.0, 50.0, 99.0, 1000.0, 2500.0, 12_345.6, 50_000.0] {
                 let starts = starts(rate, burst, 10, 0..0);
                 let expected = rate * 10.0;
                 let count = starts.len() as f64;
