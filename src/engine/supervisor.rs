@@ -10,6 +10,10 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{MissedTickBehavior, sleep_until};
 
 const INTERVAL: Duration = Duration::from_secs(1);
+/// At low rates the end does not wait for the whole share of the last start.
+const LONGEST_SHARE: Duration = Duration::from_millis(100);
+/// An interval at the end that is shorter than this and in which nothing happened is not worth a frame.
+const SHORTEST_REST: Duration = Duration::from_millis(50);
 /// An aborted op that does not let go of its thread within this time is left behind.
 const LEAVE_BEHIND: Duration = Duration::from_millis(500);
 
@@ -46,14 +50,19 @@ pub(super) async fn run(
             }
         }
     }
-    let elapsed = shared.started.elapsed();
     if let Some(pacer) = &shared.pacer {
+        if !shared.stopping() {
+            // The last start's share of the schedule is part of the run: n cycles at r/s take n/r.
+            let end = pacer.due(shared.cycles.total());
+            sleep_until(end.min(Instant::now() + LONGEST_SHARE).into()).await;
+        }
         pacer.close();
     }
+    let elapsed = shared.started.elapsed();
     if let Some(clock) = clock {
         clock.unpark();
     }
-    books.close_interval(&shared, &*observer);
+    books.close_last_interval(&shared, &*observer);
     while let Ok(warning) = warnings.try_recv() {
         tell(&shared, &*observer, &warning);
     }
@@ -127,10 +136,27 @@ impl Books {
     }
 
     fn close_interval(&mut self, shared: &Shared, observer: &dyn Observer) {
+        self.collect(shared);
+        self.enter(shared, observer);
+    }
+
+    fn close_last_interval(&mut self, shared: &Shared, observer: &dyn Observer) {
+        self.collect(shared);
+        let idle = self.frame.ops.iter().all(|op| op.attempted == 0 && op.retries == 0);
+        if !(idle && self.frame.length < SHORTEST_REST && !self.series.is_empty()) {
+            self.enter(shared, observer);
+        }
+    }
+
+    fn collect(&mut self, shared: &Shared) {
         let frame = &mut self.frame;
         frame.start += frame.length;
         frame.length = shared.started.elapsed().saturating_sub(frame.start);
         shared.recorder.collect(&mut self.spare, frame);
+    }
+
+    fn enter(&mut self, shared: &Shared, observer: &dyn Observer) {
+        let frame = &self.frame;
         for (total, seen) in self.totals.iter_mut().zip(&frame.ops) {
             total.add(seen);
         }
@@ -172,6 +198,7 @@ pub(super) fn result_without_supervisor(shared: &Shared, error: JoinError) -> Ac
     let mut books = Books::new(shared);
     struct Nobody;
     impl Observer for Nobody {}
+    // What earlier intervals held went with the supervisor.
     books.close_interval(shared, &Nobody);
     result(shared, shared.started.elapsed(), books)
 }

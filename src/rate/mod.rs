@@ -23,10 +23,15 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::sync::TryAcquireError;
 
+/// In nanoseconds: 11 days. Rates are not bounded, but the governor's arithmetic is.
+const LONGEST_PERIOD: f64 = 1e15;
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// Lost time up to this much is made up at once: it is the jitter of sleeping threads, not a backlog.
 const JITTER: Duration = Duration::from_millis(10);
 /// Starts may be released ahead of the threads that will take them for this much of the schedule.
 const AHEAD: Duration = Duration::from_millis(5);
+/// But for no more than this many, whatever the rate.
+const MOST_AHEAD: u64 = 100_000;
 /// The clock sleeps no shorter than this.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 /// How soon the clock looks again when starts are due and no thread is free to take them.
@@ -75,8 +80,14 @@ impl Pacer {
                 permit.ok()?.forget();
             }
         }
-        let n = self.taken.fetch_add(1, Relaxed);
-        Some(self.started + Duration::from_nanos(self.schedule.due(n)))
+        Some(self.due(self.taken.fetch_add(1, Relaxed)))
+    }
+
+    /// When start `n` (from 0) is due.
+    pub fn due(&self, n: u64) -> Instant {
+        let after = Duration::from_nanos(self.schedule.due(n));
+        // Past the end of time is never.
+        self.started.checked_add(after).unwrap_or_else(|| self.started + NEVER)
     }
 
     /// Starts that are due and were not taken.
@@ -137,11 +148,8 @@ impl Schedule {
     fn due_by(self, now: u64) -> u64 {
         // The division may be off by one either way; `due` decides.
         let near = (now as f64 * self.per_second / 1e9) as u64;
-        let mut count = near.saturating_sub(1);
-        while self.due(count) <= now && count <= near.saturating_add(1) {
-            count += 1;
-        }
-        count
+        let beyond = near.saturating_add(2);
+        (near.saturating_sub(1)..beyond).find(|n| self.due(*n) > now).unwrap_or(beyond)
     }
 }
 
@@ -184,7 +192,7 @@ impl Release {
         // than rate × burst; but never slower than the rate, or the schedule could not be kept.
         let at_once = JITTER.as_secs_f64() + AHEAD.as_secs_f64();
         let cell = 1e9 / per_second / f64::from(cells);
-        let period = (cell / (burst - at_once).max(1.0)).ceil().min(cell.floor()).max(1.0);
+        let period = (cell / (burst - at_once).max(1.0)).ceil().min(cell.floor()).clamp(1.0, LONGEST_PERIOD);
         let period = Duration::from_nanos(period as u64);
         let tolerated = (per_second * JITTER.as_secs_f64() * f64::from(cells)) as u32;
         let tolerated = NonZeroU32::MIN.saturating_add(tolerated.max(cells));
@@ -193,7 +201,7 @@ impl Release {
         Release {
             schedule,
             released: 0,
-            ahead: (per_second * AHEAD.as_secs_f64()) as u64,
+            ahead: ((per_second * AHEAD.as_secs_f64()) as u64).min(MOST_AHEAD),
             governor: RateLimiter::direct_with_clock(quota, told.clone()),
             told,
             cells: NonZeroU32::MIN.saturating_add(cells - 1),
@@ -204,7 +212,7 @@ impl Release {
     fn at(&mut self, now: u64, demand: Demand) -> (u64, u64) {
         self.told.0.store(now, Relaxed);
         let due = self.schedule.due_by(now);
-        let room = (demand.waiting + self.ahead).saturating_sub(demand.unclaimed);
+        let room = demand.waiting.saturating_add(self.ahead).saturating_sub(demand.unclaimed);
         let wanted = due.saturating_sub(self.released).min(room);
         for granted in 0..wanted {
             // The outer error, that so many cells can never be had, cannot be: the tolerance is over them.
@@ -331,6 +339,21 @@ mod tests {
         assert_eq!(release.at(2 * SECOND, Demand { waiting: 0, unclaimed: 0 }).0, 5);
         assert_eq!(release.at(3 * SECOND, Demand { waiting: 0, unclaimed: 5 }).0, 0);
         assert_eq!(release.at(4 * SECOND, Demand { waiting: 3, unclaimed: 5 }).0, 3);
+    }
+
+    #[test]
+    fn rates_beyond_all_reason_do_no_harm() {
+        for rate in [f64::MIN_POSITIVE, 1e-9, 1e12, f64::MAX] {
+            for burst in [1.0, 1e300] {
+                let mut release = Release::new(Schedule::new(rate), burst);
+                for now in [0, 1, SECOND, u64::MAX / 2] {
+                    let (granted, _) = release.at(now, Demand { waiting: 10, unclaimed: 0 });
+                    assert!(granted <= 10 || rate >= 1e12, "{rate},{burst}: {granted}");
+                }
+                let pacer = Pacer::new(Rate { per_second: rate, burst }, Instant::now());
+                pacer.due(u64::MAX);
+            }
+        }
     }
 
     #[tokio::test]
