@@ -1,8 +1,20 @@
 //! Recipe + function table → typed [`Program`].
+//!
+//! [`resolve`] chooses an overload for each call as the reference does; [`compose`] chains the chosen
+//! functions, with the reference's conversions between them, into one function of the cycle number.
 
-use crate::functions::Context;
+mod compose;
+mod resolve;
+
+pub use crate::functions::EvalError;
+
+use crate::functions::{Context, Function, Type};
+use crate::recipe;
 use crate::span::{Diagnostic, Text};
-use crate::value::Value;
+use crate::value::{self, Value};
+use compose::Chain;
+use std::fmt;
+use std::sync::Arc;
 
 /// What a program always yields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,49 +30,282 @@ pub enum Kind {
 
 /// A recipe, compiled: a pure chain of functions from the cycle number to a value. Cheap to clone.
 #[derive(Clone)]
-pub struct Program {}
+pub struct Program(Arc<Inner>);
+
+struct Inner {
+    recipe: String,
+    kind: Kind,
+    pure: bool,
+    chain: Chain,
+}
 
 /// A program and what should be said of it (text that the reference silently drops, for instance).
+#[derive(Debug)]
 pub struct Compiled {
     pub program: Program,
     pub notices: Vec<Diagnostic>,
 }
 
-/// A value that could not be made for one cycle.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {message}")]
-pub struct EvalError {
-    /// Short name in Java's style, such as `ArithmeticException`.
-    pub name: &'static str,
-    pub message: String,
-}
-
 impl Program {
     /// Compiles `recipe`; an error shows where in the recipe, and the nearest function names.
     pub fn compile(recipe: &Text) -> Result<Compiled, Diagnostic> {
-        let _ = recipe;
-        todo!()
+        let parsed = recipe::parse(recipe)?;
+        let compiled = resolve::resolve(&parsed.recipe, recipe)
+            .and_then(|stages| Ok((compose::compose(&stages, &parsed.recipe, recipe)?, stages)));
+        match compiled {
+            Ok((chain, stages)) => {
+                let output = stages.last().map_or(Type::Object, |stage| stage.output);
+                let kind = match (&chain, output) {
+                    (Chain::Long(_), _) => Kind::Long,
+                    (Chain::Int(_), _) => Kind::Int,
+                    (Chain::Double(_), _) => Kind::Double,
+                    (Chain::Object(_), Type::String | Type::CharBuffer) => Kind::Text,
+                    (Chain::Object(_), _) => Kind::Object,
+                };
+                let pure = stages.iter().all(|stage| stage.pure);
+                let program =
+                    Program(Arc::new(Inner { recipe: recipe.as_str().to_owned(), kind, pure, chain }));
+                Ok(Compiled { program, notices: parsed.notices })
+            }
+            Err(mut error) => {
+                // What was dropped is often why the rest does not fit.
+                for notice in parsed.notices {
+                    if let Some(location) = notice.location {
+                        error.related.push((location, notice.message));
+                    }
+                }
+                Err(error)
+            }
+        }
     }
 
     /// The recipe's text.
     pub fn recipe(&self) -> &str {
-        todo!()
+        &self.0.recipe
     }
 
     pub fn kind(&self) -> Kind {
-        todo!()
+        self.0.kind
+    }
+
+    /// The value depends on the cycle alone, not on a thread's variables or a clock.
+    pub fn is_pure(&self) -> bool {
+        self.0.pure
     }
 
     /// The value for `cycle`.
     pub fn eval(&self, cycle: i64, context: &mut Context) -> Result<Value, EvalError> {
-        let _ = (cycle, context);
-        todo!()
+        let value = match &self.0.chain {
+            Chain::Long(f) => f(cycle, context).map(Value::Long),
+            Chain::Int(f) => f(cycle, context).map(Value::Int),
+            Chain::Double(f) => f(cycle, context).map(Value::Double),
+            Chain::Object(f) => f.value(cycle, context),
+        };
+        value.map_err(|error| *error)
     }
 
     /// Appends the text of the value for `cycle` (as Java prints it, UTF-8), without making the value where
     /// it can. On an error `out` may hold a part.
     pub fn write_text(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), EvalError> {
-        let _ = (cycle, context, out);
-        todo!()
+        let written = match &self.0.chain {
+            Chain::Long(f) => f(cycle, context).map(|v| value::write_long(v, out)),
+            Chain::Int(f) => f(cycle, context).map(|v| value::write_long(i64::from(v), out)),
+            Chain::Double(f) => f(cycle, context).map(|v| value::write_double(v, out)),
+            Chain::Object(f) => f.write(cycle, context, out),
+        };
+        written.map_err(|error| *error)
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("recipe", &self.recipe()).field("kind", &self.kind()).finish()
+    }
+}
+
+/// A call of the flow, with the function chosen for it.
+struct Stage {
+    name: &'static str,
+    input: Type,
+    output: Type,
+    pure: bool,
+    function: Function,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::FUNCTIONS;
+
+    fn compile(recipe: &str) -> Result<Program, Diagnostic> {
+        Program::compile(&Text::of_source("recipe", recipe)).map(|compiled| compiled.program)
+    }
+
+    /// `Kind text` of a value.
+    fn shown(recipe: &str, cycle: i64) -> String {
+        let program = match compile(recipe) {
+            Ok(program) => program,
+            Err(error) => return format!("refused: {}", error.message),
+        };
+        match program.eval(cycle, &mut Context::default()) {
+            Ok(value) => {
+                let mut out = Vec::new();
+                value.write_text(&mut out);
+                format!("{} {}", value.type_name(), String::from_utf8_lossy(&out))
+            }
+            Err(error) => error.name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn overloads_are_chosen_as_the_reference_chooses_them() {
+        for (recipe, cycle, expected) in [
+            ("Hash()", 0, "Long 2945182322382062539"),
+            ("Hash(); Mod(10)", 0, "Long 9"),
+            ("Mod(10) -> int", -5, "Integer 2147483643"),
+            ("Mod(10)", -5, "Long -5"),
+            ("Add(1)", 2147483647, "Long 2147483648"),
+            ("Add(1)->int", 2147483647, "Integer 1"),
+            ("Mul(1.5)", 5, "Double 7.5"),
+            ("Identity(); Add(0.1)", 0, "Double 0.10000000149011612"),
+            ("ToInt(); HashRange(0,10)", 0, "Integer 11"),
+            ("Hash(); ToLong()", 0, "Long 2945182322382062592"),
+            ("Mod(5); ToString()", 7, "String 2"),
+            ("Identity(); ToString(); ToLong()", 9007199254740993, "Long 9007199254740993"),
+            ("FixedValue(5)", 0, "Long 5"),
+            ("FixedValue('5.7'); Mul(2.0)", 0, "Double 10.0"),
+            ("FixedValue('5'); ToInt(); Add(1)", 0, "Long 6"),
+            ("Template('{}',Add(1))", 3000000000, "String 852516354"),
+            ("Template('{}',Mod(7))", -10, "String 2147483645"),
+            ("Template('{}',ToString())", 5, "String 5.0"),
+            ("Template('{}',long->Mod(7)->long)", -10, "String -3"),
+            ("Template('{}',FixedValue(5))", 0, "String 5"),
+            ("from_long.to_int.Add(1)", 2147483647, "Integer 1"),
+            ("discrete.long_int.Uniform(0,9)", 0, "Integer 2"),
+            ("Uniform(0,1000000000)", 2, "Long 890201860"),
+            ("Uniform(0,100)->int", 0, "Integer 31"),
+            ("Uniform(-180d,180d)", 0, "Double -65.16072362807124"),
+        ] {
+            assert_eq!(shown(recipe, cycle), expected, "{recipe}");
+        }
+        for (recipe, kind) in [
+            ("HashRange(0,100)", Kind::Long),
+            ("HashRange(0.0,10.0)", Kind::Double),
+            ("ToInt(); Uniform(0,10)", Kind::Long),
+            ("Uniform(0.0,1.0)", Kind::Double),
+            ("Hash(); ToInt()", Kind::Int),
+            ("ToString(); ToInt()", Kind::Object),
+            ("CharBufImage('ab',10,5)", Kind::Text),
+            ("NumberNameToString(); Prefix('x')", Kind::Text),
+        ] {
+            assert_eq!(compile(recipe).expect(recipe).kind(), kind, "{recipe}");
+        }
+    }
+
+    #[test]
+    fn the_recipes_of_the_grammar_mean_what_the_reference_makes_of_them() {
+        for (recipe, cycle, expected) in [
+            ("Mod(10) ToString()", 12, "Long 2"),
+            ("Mod(10)); ToString()", 12, "Long 2"),
+            ("Mod(10);; Add(3)", 12, "Long 2"),
+            ("Mod(10)\nAdd(3)", 12, "Long 2"),
+            ("Mod(10);\nAdd(3)", 12, "Long 2"),
+            ("Mod(10);\n Add(3)", 12, "Long 5"),
+            ("Mod(10);\n\nAdd(3)", 12, "Long 5"),
+            ("Mod(1000; ToString()", 1234, "String 234"),
+            ("Mod(10", 12, "Long 2"),
+            ("Mod(10) # x", 12, "Long 2"),
+        ] {
+            assert_eq!(shown(recipe, cycle), expected, "{recipe:?}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_true() {
+        for row in FUNCTIONS {
+            for example in row.examples {
+                let program = compile(example.0).unwrap_or_else(|error| panic!("{}: {}", example.0, error.message));
+                let mut out = Vec::new();
+                program.write_text(example.1, &mut Context::default(), &mut out).expect(example.0);
+                assert_eq!(String::from_utf8_lossy(&out), example.2, "{} at {}", example.0, example.1);
+                assert!(example.0.contains(row.name), "{} does not show {}", example.0, row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn recipes_of_the_published_workloads_compile() {
+        for recipe in [
+            "Mod(1000000000); ToString();",
+            "Hash(); Mod(1000000000); CharBufImage('A-Za-z0-9 _|/',1600,HashRange(50,150)); ToString();",
+            "Uniform(0,1000000000); ToString() -> String",
+            "Hash(); Uniform(0,1000000000); CharBufImage('A-Za-z0-9 _|/',1600,HashRange(50,150)); ToString();",
+            "Div(1000); ToString() -> String",
+            "Add(10); HashedFileExtractToString('data/lorem_ipsum_full.txt',9,11)",
+            "Hash(); Uniform(0,100)->int; ToString() -> String",
+            "Hash(); Add(1); Uniform(0,1000000)->int; ToString() -> String",
+            "Hash(); HashedFileExtractToString('data/lorem_ipsum_full.txt',50,150) -> String",
+            "Uniform(1,10) -> int",
+            "Mod(1000000000); Hash(); ToString();",
+            "Hash(); Mod(5); ToString() -> String",
+        ] {
+            assert!(compile(recipe).is_ok(), "{recipe}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong_where_and_what_to_write() {
+        for (recipe, words, place) in [
+            ("Mood(10)", "no function `Mood`", Some(0..4)),
+            ("Identity(); mod(10)", "no function `mod`", Some(12..15)),
+            ("Zipf(10,0.5)", "`Zipf` exists in NoSQLBench, but is not built", Some(0..4)),
+            ("Template('{}',Zipf(10,0.5))", "`Zipf`", Some(14..18)),
+            ("Prefix('a')", "cannot come first: it takes String", Some(0..11)),
+            ("Add(1.5)", "cannot come first: it takes double", Some(0..8)),
+            ("Add(1); Prefix('x')", "`Prefix` takes String, but `Add` gives long", Some(8..19)),
+            ("Uniform(1,1)", "lower bound", Some(0..12)),
+            ("HashRange(5,1)", "lower bound", None),
+            ("FixedValue(5.0)", "fits no form", Some(0..15)),
+            ("Mod(10) -> Long", "`Long` is no type", Some(11..15)),
+            ("Mod(10) -> ToString()", "`ToString` is no type", Some(11..19)),
+            ("Mod($x)", "no function takes a variable", Some(4..6)),
+            ("Template('{}-{}',Identity())", "2 `{}`", Some(9..16)),
+            ("Uniform(0,10,'clamp')", "'clamp' is no modifier", Some(13..20)),
+            ("Uniform(0,10,'hash','map')", "exclude each other", Some(20..25)),
+            ("Template('{}',Uniform(0,10))", "cannot be used", Some(14..27)),
+            ("HashedFileExtractToString('none.txt',1,2)", "no file `none.txt`", Some(26..36)),
+            ("CharBufImage('z-a',10,5)", "backwards", Some(13..18)),
+            ("CharBufImage(5,10,5)", "must be a text", Some(13..14)),
+            ("Mod(0); ToString(); Prefix('a')", "for cycle 1", None),
+            ("long_int.Mod(5)", "no function is called", Some(0..12)),
+        ] {
+            let error = compile(recipe).expect_err(recipe);
+            assert!(error.message.contains(words), "{recipe}: {}", error.message);
+            if let Some(place) = place {
+                assert_eq!(error.location.map(|location| location.range), Some(place), "{recipe}");
+            }
+        }
+        let help = compile("Mood(10)").expect_err("no such function").help.expect("near names");
+        assert!(help.contains("`Mod`"), "{help}");
+    }
+
+    #[test]
+    fn dropped_text_is_noted_and_explains_errors() {
+        let compiled = Program::compile(&Text::of_source("recipe", "Mod(+10) # x")).expect("it compiles");
+        assert_eq!(compiled.notices.len(), 3);
+        let error = Program::compile(&Text::of_source("recipe", "ToString(); Prefix('abc")).expect_err("no text");
+        assert!(error.message.contains("fits no form"), "{}", error.message);
+        assert!(error.related.iter().any(|(_, words)| words.contains("never closed")));
+    }
+
+    #[test]
+    fn images_are_shared_between_programs() {
+        let slice = |recipe: &str| match compile(recipe).expect(recipe).eval(0, &mut Context::default()) {
+            Ok(Value::Chars { image, .. }) => image,
+            other => panic!("{other:?}"),
+        };
+        let image = slice("CharBufImage('a-c',5000,5)");
+        assert!(Arc::ptr_eq(&image, &slice("CharBufImage('abc',5000,HashRange(1,9))")));
+        assert!(!Arc::ptr_eq(&image, &slice("CharBufImage('abc',5000,5,1L)")));
     }
 }

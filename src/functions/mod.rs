@@ -1,4 +1,31 @@
-//! The binding function library: one table row a function.
+//! The binding function library: one table row a function, grouped by family.
+//!
+//! A row says everything that anyone needs to know of a function: its name, what it takes and gives (each
+//! overload in the reference's order, since that order decides which one a recipe gets), a line of
+//! documentation, examples that are tests too, whether it is pure, and how it is built. Values are those of
+//! the reference to the bit; the formulas stand where they are used.
+//!
+//! To add a function: a row in the file of its family, and its name in [`FUNCTIONS`].
+
+mod adapt;
+mod arguments;
+mod arithmetic;
+mod constants;
+mod conversions;
+mod curves;
+mod files;
+mod function;
+mod hash;
+mod image;
+mod names;
+mod ranges;
+mod text;
+mod types;
+
+pub use arguments::{Argument, Arguments, Nested, Refusal};
+pub use function::{Function, Map, Produce, Producer, Transform};
+pub use names::is_known_to_reference;
+pub use types::{Match, Type};
 
 use crate::value::Value;
 use std::collections::HashMap;
@@ -10,4 +37,181 @@ pub struct Context {
     pub thread: usize,
     /// Values kept by `Save`, read by `Load`.
     pub variables: HashMap<String, Value>,
+}
+
+/// A value that could not be made for one cycle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {message}")]
+pub struct EvalError {
+    /// Short name in Java's style, such as `ArithmeticException`.
+    pub name: &'static str,
+    pub message: String,
+}
+
+/// What a function gives at cycle time. The error is boxed, so that the good result fits two registers.
+pub type Eval<T> = Result<T, Box<EvalError>>;
+
+impl EvalError {
+    pub fn boxed(name: &'static str, message: impl Into<String>) -> Box<EvalError> {
+        Box::new(EvalError { name, message: message.into() })
+    }
+
+    #[cold]
+    fn division_by_zero() -> Box<EvalError> {
+        EvalError::boxed("ArithmeticException", "division by zero")
+    }
+
+    #[cold]
+    fn wrong_class(value: &Value, wanted: &str) -> Box<EvalError> {
+        EvalError::boxed("ClassCastException", format!("{} is not a {wanted}", value.type_name()))
+    }
+
+    #[cold]
+    fn no_number(text: &str, wanted: &str) -> Box<EvalError> {
+        EvalError::boxed("NumberFormatException", format!("{text:?} is not a {wanted}"))
+    }
+}
+
+/// What a function is for, as `--list-functions` groups them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    Arithmetic,
+    Constant,
+    Conversion,
+    Distribution,
+    File,
+    Hash,
+    Text,
+}
+
+/// A recipe that uses the function, a cycle, and the text of the value there.
+#[derive(Debug, Clone, Copy)]
+pub struct Example(pub &'static str, pub i64, pub &'static str);
+
+/// How the arguments of one form of a function are given.
+#[derive(Debug, Clone, Copy)]
+pub struct Constructor {
+    pub parameters: &'static [Type],
+    /// Any number of these may follow.
+    pub rest: Option<Type>,
+}
+
+impl Constructor {
+    const fn of(parameters: &'static [Type]) -> Constructor {
+        Constructor { parameters, rest: None }
+    }
+
+    const fn with_rest(parameters: &'static [Type], rest: Type) -> Constructor {
+        Constructor { parameters, rest: Some(rest) }
+    }
+}
+
+/// One class of the reference: what goes in, what comes out, and the ways to construct it.
+pub struct Overload {
+    /// Where the reference keeps it, since names may be partly qualified and overloads are tried in this
+    /// order: below its `basics.shared`, or from `@` below its `library`.
+    pub package: &'static str,
+    pub input: Type,
+    pub output: Type,
+    /// In the reference's order.
+    pub constructors: &'static [Constructor],
+    /// Builds the function from arguments that fit one of the constructors.
+    pub build: fn(&Arguments<'_>) -> Result<Function, Refusal>,
+}
+
+/// A function of the library.
+pub struct FunctionRow {
+    pub name: &'static str,
+    pub category: Category,
+    /// One line, lower case, no full stop.
+    pub doc: &'static str,
+    /// The value depends on the cycle and the arguments alone.
+    pub pure: bool,
+    pub examples: &'static [Example],
+    /// In the reference's order.
+    pub overloads: &'static [Overload],
+}
+
+/// Every function, by family.
+pub static FUNCTIONS: &[&FunctionRow] = &[
+    // arithmetic
+    &arithmetic::IDENTITY,
+    &arithmetic::ADD,
+    &arithmetic::MUL,
+    &arithmetic::DIV,
+    &arithmetic::MOD,
+    // hash
+    &hash::HASH,
+    // ranges
+    &ranges::HASH_RANGE,
+    // curves
+    &curves::uniform::UNIFORM,
+    // constants
+    &constants::FIXED_VALUE,
+    // conversions
+    &conversions::TO_INT,
+    &conversions::TO_LONG,
+    &conversions::TO_STRING,
+    // text
+    &text::NUMBER_NAME_TO_STRING,
+    &text::PREFIX,
+    &text::SUFFIX,
+    &text::TEMPLATE,
+    &image::CHAR_BUF_IMAGE,
+    // files
+    &files::HASHED_FILE_EXTRACT_TO_STRING,
+];
+
+/// The function that a recipe calls `name`, which may be partly qualified (`from_long.to_int.Add`).
+pub fn find(name: &str) -> Option<&'static FunctionRow> {
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    FUNCTIONS.iter().find(|row| row.name == simple).copied()
+}
+
+impl Overload {
+    /// Whether a recipe's `called` name, of the function `name`, means this overload too.
+    pub fn is_called(&self, name: &str, called: &str) -> bool {
+        if called == name {
+            return true;
+        }
+        let full = match self.package.strip_prefix('@') {
+            Some(package) => format!("io.nosqlbench.virtdata.library.{package}.{name}"),
+            None => format!("io.nosqlbench.virtdata.library.basics.shared.{}.{name}", self.package),
+        };
+        full.strip_suffix(called).is_some_and(|rest| rest.ends_with('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn rows_are_complete_and_their_names_are_the_references() {
+        let mut seen = HashSet::new();
+        for row in FUNCTIONS {
+            assert!(seen.insert(row.name), "{} has two rows", row.name);
+            assert!(is_known_to_reference(row.name), "{}", row.name);
+            assert!(!row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.name);
+            assert!(!row.examples.is_empty(), "{} has no example", row.name);
+            assert!(!row.overloads.is_empty(), "{}", row.name);
+            for overload in row.overloads {
+                assert!(!overload.constructors.is_empty(), "{} {}", row.name, overload.package);
+            }
+        }
+    }
+
+    #[test]
+    fn names_may_be_partly_qualified() {
+        let add = find("from_long.to_int.Add").expect("Add is built");
+        let called: Vec<&str> = add
+            .overloads
+            .iter()
+            .filter(|overload| overload.is_called(add.name, "to_int.Add"))
+            .map(|overload| overload.package)
+            .collect();
+        assert_eq!(called, ["from_long.to_int"]);
+        assert!(!add.overloads[0].is_called(add.name, "o_double.Add"));
+    }
 }

@@ -1,0 +1,358 @@
+//! Chooses an overload for each call of a flow, as the reference does.
+//!
+//! For one call, every constructor of every overload that its arguments fit is a candidate, in the order of
+//! the function's row, sorted by how well they fit. For a flow, neighbours narrow each other down from the
+//! left: by equal types, by assignable types, by the reference's preference among types. Nothing here knows
+//! a function by name.
+
+use super::Stage;
+use crate::functions::{self, Argument, Arguments, Constructor, FunctionRow, Match, Nested, Overload, Type};
+use crate::recipe::{self, ArgumentValue, Call, Recipe};
+use crate::span::{Diagnostic, Text, nearest};
+
+/// The most candidates that one call may have: nested calls multiply them.
+const MOST_CANDIDATES: usize = 4096;
+
+/// The chosen function of each step, in order.
+pub fn resolve(recipe: &Recipe, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
+    // Names first: the whole recipe is looked at before arguments are, files read or images made.
+    for call in &recipe.steps {
+        check_names(call, text)?;
+    }
+    let mut steps = Vec::with_capacity(recipe.steps.len());
+    for call in &recipe.steps {
+        let candidates = candidates(call, text)?;
+        if candidates.is_empty() {
+            return Err(nothing_fits(call, text));
+        }
+        steps.push(candidates);
+    }
+    let Some(first) = steps.first_mut() else {
+        return Err(Diagnostic::error("the recipe is empty").at(text.location()));
+    };
+    let inputs: Vec<String> = unique(first.iter().map(|candidate| candidate.input.to_string()));
+    first.retain(|candidate| candidate.input == Type::Long);
+    if first.is_empty() {
+        let call = &recipe.steps[0];
+        return Err(Diagnostic::error(format!(
+            "`{}` cannot come first: it takes {}, and the first function is given the cycle number, a long",
+            call.name.text,
+            inputs.join(" or ")
+        ))
+        .at(text.locate(call.range.clone()))
+        .help("put a function that takes a long before it, such as `Identity();`"));
+    }
+    narrow(&mut steps);
+    Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect())
+}
+
+/// Refuses names that no function has, here or in a nested call, and type names likewise.
+fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
+    let name = &call.name.text;
+    let located = |diagnostic: Diagnostic| diagnostic.at(text.locate(call.name.range.clone()));
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    match functions::find(name) {
+        Some(row) => {
+            if !row.overloads.iter().any(|overload| overload.is_called(row.name, name)) {
+                let packages: Vec<String> = row
+                    .overloads
+                    .iter()
+                    .map(|overload| format!("{}.{}", overload.package.trim_start_matches('@'), row.name))
+                    .collect();
+                return Err(located(Diagnostic::error(format!("no function is called `{name}`")))
+                    .help(format!("`{}` exists as {}", row.name, packages.join(", "))));
+            }
+        }
+        None if functions::is_known_to_reference(simple) => {
+            return Err(located(Diagnostic::error(format!(
+                "the function `{simple}` exists in NoSQLBench, but is not built into nbrs yet"
+            )))
+            .help("`nbrs --list-functions` shows those that are"));
+        }
+        None => {
+            let near = nearest(simple, functions::FUNCTIONS.iter().map(|row| row.name));
+            let error = located(Diagnostic::error(format!("there is no function `{name}`")));
+            return Err(if near.is_empty() {
+                error.help("`nbrs --list-functions` shows all")
+            } else {
+                error.help(format!("did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")))
+            });
+        }
+    }
+    for qualifier in [&call.input, &call.output].into_iter().flatten() {
+        if Type::named(&qualifier.text).is_none() {
+            let near = nearest(&qualifier.text, Type::NAMES);
+            let known = if near.is_empty() { Type::NAMES.to_vec() } else { near };
+            return Err(Diagnostic::error(format!("`{}` is no type", qualifier.text))
+                .at(text.locate(qualifier.range.clone()))
+                .help(format!("write one of {}; functions are joined by `;`, not by `->`", known.join(", "))));
+        }
+    }
+    for argument in &call.arguments {
+        match &argument.value {
+            ArgumentValue::Call(nested) => check_names(nested, text)?,
+            ArgumentValue::Variable(name) => {
+                return Err(Diagnostic::error(format!("`${name}`: no function takes a variable"))
+                    .at(text.locate(argument.range.clone()))
+                    .help("write the value itself, or `TEMPLATE(name,default)` for one from the command line"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Everything that a call could mean, the likeliest first, built.
+fn candidates(call: &Call, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
+    let Some(row) = functions::find(&call.name.text) else { return Ok(Vec::new()) };
+    let input = call.input.as_ref().and_then(|name| Type::named(&name.text));
+    let output = call.output.as_ref().and_then(|name| Type::named(&name.text));
+    let mut found = Vec::new();
+    for arguments in combinations(call, text)? {
+        let mut fitting: Vec<(Match, &Overload, &Constructor)> = Vec::new();
+        for overload in row.overloads {
+            if !overload.is_called(row.name, &call.name.text)
+                || input.is_some_and(|wanted| !wanted.is_a(overload.input))
+                || output.is_some_and(|wanted| !overload.output.is_a(wanted))
+            {
+                continue;
+            }
+            for constructor in overload.constructors {
+                if let Some(rank) = rank(constructor, &arguments) {
+                    fitting.push((rank, overload, constructor));
+                }
+            }
+        }
+        fitting.sort_by_key(|(rank, ..)| *rank);
+        if input.is_some() && output.is_some() && fitting.len() > 1 {
+            return Err(Diagnostic::error(format!(
+                "`{}` fits {} forms of the function between these types",
+                row.name,
+                fitting.len()
+            ))
+            .at(text.locate(call.range.clone()))
+            .help("leave one of the types out, or write the arguments in their own types (`5L`, `5d`)"));
+        }
+        for (_, overload, constructor) in fitting {
+            found.push(build(row, overload, constructor, &arguments, call, text)?);
+        }
+    }
+    Ok(found)
+}
+
+/// How well the arguments fit a constructor: as the worst of them does.
+fn rank(constructor: &Constructor, arguments: &[Argument]) -> Option<Match> {
+    let fixed = constructor.parameters.len();
+    let mut worst = Match::Direct;
+    match constructor.rest {
+        None if arguments.len() != fixed => return None,
+        Some(_) if arguments.len() < fixed => return None,
+        _ => {}
+    }
+    for (argument, parameter) in arguments.iter().zip(constructor.parameters) {
+        worst = worst.max(argument.fits(*parameter)?);
+    }
+    if let (Some(rest), Some(first)) = (constructor.rest, arguments.get(fixed)) {
+        // Only the first of the rest decides; the others must be right, or building fails.
+        first.fits(rest)?;
+        worst = Match::Rest;
+    }
+    Some(worst)
+}
+
+fn build(
+    row: &'static FunctionRow,
+    overload: &Overload,
+    constructor: &Constructor,
+    arguments: &[Argument],
+    call: &Call,
+    text: &Text,
+) -> Result<Stage, Diagnostic> {
+    let place = |position: usize| {
+        call.arguments.get(position).map_or(call.range.clone(), |argument| argument.range.clone())
+    };
+    if let Some(rest) = constructor.rest {
+        for (position, argument) in arguments.iter().enumerate().skip(constructor.parameters.len()) {
+            if argument.fits(rest).is_none() {
+                return Err(Diagnostic::error(format!(
+                    "`{}`: argument {} is {}, but must be {rest}",
+                    row.name,
+                    position + 1,
+                    argument.kind()
+                ))
+                .at(text.locate(place(position))));
+            }
+        }
+    }
+    let function = (overload.build)(&Arguments(arguments)).map_err(|refusal| {
+        let range = refusal.argument.map_or(call.range.clone(), place);
+        let error =
+            Diagnostic::error(format!("`{}`: {}", row.name, refusal.message)).at(text.locate(range));
+        match refusal.help {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    })?;
+    let nested_pure = call.arguments.iter().all(|argument| match &argument.value {
+        ArgumentValue::Call(nested) => is_pure(nested),
+        _ => true,
+    });
+    Ok(Stage {
+        name: row.name,
+        input: overload.input,
+        output: overload.output,
+        pure: row.pure && nested_pure,
+        function,
+    })
+}
+
+fn is_pure(call: &Call) -> bool {
+    functions::find(&call.name.text).is_some_and(|row| row.pure)
+        && call.arguments.iter().all(|argument| match &argument.value {
+            ArgumentValue::Call(nested) => is_pure(nested),
+            _ => true,
+        })
+}
+
+/// Every choice of a candidate for each nested call; the first argument varies slowest.
+fn combinations(call: &Call, text: &Text) -> Result<Vec<Vec<Argument>>, Diagnostic> {
+    let mut all: Vec<Vec<Argument>> = vec![Vec::new()];
+    for argument in &call.arguments {
+        let choices = choices(argument, text)?;
+        if all.len() * choices.len() > MOST_CANDIDATES {
+            return Err(Diagnostic::error(format!(
+                "`{}` has too many possible meanings to choose from",
+                call.name.text
+            ))
+            .at(text.locate(call.range.clone()))
+            .help("qualify the nested functions, for instance `long->Hash()->long`"));
+        }
+        all = all
+            .iter()
+            .flat_map(|chosen| {
+                choices.iter().map(move |choice| chosen.iter().cloned().chain([choice.clone()]).collect())
+            })
+            .collect();
+    }
+    Ok(all)
+}
+
+fn choices(argument: &recipe::Argument, text: &Text) -> Result<Vec<Argument>, Diagnostic> {
+    Ok(match &argument.value {
+        ArgumentValue::Int(value) => vec![Argument::Int(*value)],
+        ArgumentValue::Long(value) => vec![Argument::Long(*value)],
+        ArgumentValue::Float(value) => vec![Argument::Float(*value)],
+        ArgumentValue::Double(value) => vec![Argument::Double(*value)],
+        ArgumentValue::Bool(value) => vec![Argument::Bool(*value)],
+        ArgumentValue::Text(value) => vec![Argument::Text(value.clone())],
+        ArgumentValue::Variable(_) => Vec::new(),
+        ArgumentValue::Call(nested) => {
+            let candidates = candidates(nested, text)?;
+            if candidates.is_empty() {
+                return Err(nothing_fits(nested, text));
+            }
+            candidates
+                .into_iter()
+                .map(|stage| {
+                    Argument::Function(Nested {
+                        name: stage.name,
+                        input: stage.input,
+                        output: stage.output,
+                        function: stage.function,
+                    })
+                })
+                .collect()
+        }
+    })
+}
+
+/// The error for a call that no overload accepts: its forms are listed.
+fn nothing_fits(call: &Call, text: &Text) -> Diagnostic {
+    let kinds: Vec<&str> = call
+        .arguments
+        .iter()
+        .map(|argument| match &argument.value {
+            ArgumentValue::Int(_) => "int",
+            ArgumentValue::Long(_) => "long",
+            ArgumentValue::Float(_) => "float",
+            ArgumentValue::Double(_) => "double",
+            ArgumentValue::Bool(_) => "boolean",
+            ArgumentValue::Text(_) => "String",
+            ArgumentValue::Call(_) => "function",
+            ArgumentValue::Variable(_) => "variable",
+        })
+        .collect();
+    let mut message = format!("`{}({})` fits no form of the function", call.name.text, kinds.join(", "));
+    if let Some(input) = &call.input {
+        message.push_str(&format!(" that takes {}", input.text));
+    }
+    if let Some(output) = &call.output {
+        message.push_str(&format!(" that gives {}", output.text));
+    }
+    let forms = functions::find(&call.name.text).map(|row| {
+        unique(row.overloads.iter().flat_map(|overload| {
+            overload.constructors.iter().map(|constructor| {
+                let mut parameters: Vec<String> = constructor.parameters.iter().map(Type::to_string).collect();
+                parameters.extend(constructor.rest.map(|rest| format!("{rest}…")));
+                format!("{}({}) from {} to {}", row.name, parameters.join(", "), overload.input, overload.output)
+            })
+        }))
+    });
+    let error = Diagnostic::error(message).at(text.locate(call.range.clone()));
+    match forms {
+        Some(forms) => error.help(format!("its forms are {}", forms.join("; "))),
+        None => error,
+    }
+}
+
+fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+/// Leaves one candidate for each step. Pairs are looked at from the left, and each rule that removes
+/// something starts the pair again from the first rule; what stands left of a pair is decided by then.
+fn narrow(steps: &mut [Vec<Stage>]) {
+    if let [only] = steps {
+        prefer(only);
+        return;
+    }
+    for next in 1..steps.len() {
+        let (before, from) = steps.split_at_mut(next);
+        let (Some(producers), Some(consumers)) = (before.last_mut(), from.first_mut()) else { continue };
+        while producers.len() > 1 || consumers.len() > 1 {
+            let outputs: Vec<Type> = producers.iter().map(|producer| producer.output).collect();
+            let removed = keep(consumers, |input| outputs.contains(&input))
+                || keep(consumers, |input| outputs.iter().any(|output| output.is_assignable(input, false)))
+                || keep(consumers, |input| outputs.iter().any(|output| output.is_assignable(input, true)));
+            if !removed {
+                if producers.len() > 1 {
+                    prefer(producers);
+                } else {
+                    prefer(consumers);
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the consumers whose input passes, unless none would be left; whether any went.
+fn keep(consumers: &mut Vec<Stage>, passes: impl Fn(Type) -> bool) -> bool {
+    let passing = consumers.iter().filter(|consumer| passes(consumer.input)).count();
+    if passing == 0 || passing == consumers.len() {
+        return false;
+    }
+    consumers.retain(|consumer| passes(consumer.input));
+    true
+}
+
+/// Keeps the first of those whose input, and then whose output, the reference prefers most.
+fn prefer(candidates: &mut Vec<Stage>) {
+    candidates.sort_by_key(|candidate| (candidate.input.preference(), candidate.output.preference()));
+    candidates.truncate(1);
+}

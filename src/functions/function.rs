@@ -1,0 +1,186 @@
+//! A function, built: one of thirteen kinds by what it takes and gives, as the reference's functional
+//! interfaces are. Which kind it is decides how values are converted on the way in.
+
+use super::{Context, Eval};
+use crate::value::Value;
+use std::sync::Arc;
+
+/// A function between primitives.
+pub type Map<I, O> = Arc<dyn Fn(I, &mut Context) -> Eval<O> + Send + Sync>;
+
+/// A function from a primitive to anything else.
+pub trait Produce<I>: Send + Sync {
+    fn value(&self, input: I, context: &mut Context) -> Eval<Value>;
+
+    /// Appends the text of the value, without making the value where it can.
+    fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
+        self.value(input, context)?.write_text(out);
+        Ok(())
+    }
+}
+
+pub type Producer<I> = Arc<dyn Produce<I>>;
+
+/// What rewrites a text in place: `out[from..]` holds the input's text and then the result's.
+type Rewrite = Arc<dyn Fn(&mut Vec<u8>, usize, &mut Context) -> Eval<()> + Send + Sync>;
+
+/// A function from any value to another.
+#[derive(Clone)]
+pub enum Transform {
+    Value(Arc<dyn Fn(Value, &mut Context) -> Eval<Value> + Send + Sync>),
+    /// Yields a String that depends on the input's text alone; spares making either.
+    Text(Rewrite),
+}
+
+/// A function of the library, built with its arguments.
+#[derive(Clone)]
+pub enum Function {
+    LongToLong(Map<i64, i64>),
+    LongToInt(Map<i64, i32>),
+    LongToDouble(Map<i64, f64>),
+    LongToObject(Producer<i64>),
+    IntToInt(Map<i32, i32>),
+    IntToLong(Map<i32, i64>),
+    IntToDouble(Map<i32, f64>),
+    IntToObject(Producer<i32>),
+    DoubleToDouble(Map<f64, f64>),
+    DoubleToLong(Map<f64, i64>),
+    DoubleToInt(Map<f64, i32>),
+    DoubleToObject(Producer<f64>),
+    ObjectToObject(Transform),
+}
+
+struct ByValue<F>(F);
+
+impl<I, F: Fn(I, &mut Context) -> Eval<Value> + Send + Sync> Produce<I> for ByValue<F> {
+    fn value(&self, input: I, context: &mut Context) -> Eval<Value> {
+        (self.0)(input, context)
+    }
+}
+
+struct ByText<F>(F);
+
+impl<I, F: Fn(I, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync> Produce<I> for ByText<F> {
+    fn value(&self, input: I, context: &mut Context) -> Eval<Value> {
+        let mut out = Vec::new();
+        (self.0)(input, context, &mut out)?;
+        Ok(text_value(out))
+    }
+
+    fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
+        (self.0)(input, context, out)
+    }
+}
+
+/// The String that was written. Functions write UTF-8; should one not, the value is still a text.
+pub(super) fn text_value(written: Vec<u8>) -> Value {
+    Value::Text(
+        String::from_utf8(written).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    )
+}
+
+/// A producer from a closure that makes the value.
+pub fn by_value<I, F>(make: F) -> Producer<I>
+where
+    F: Fn(I, &mut Context) -> Eval<Value> + Send + Sync + 'static,
+{
+    Arc::new(ByValue(make))
+}
+
+/// A producer of Strings from a closure that appends the text.
+pub fn by_text<I, F>(write: F) -> Producer<I>
+where
+    F: Fn(I, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
+{
+    Arc::new(ByText(write))
+}
+
+impl Transform {
+    /// A transform from a closure that makes the value.
+    pub fn by_value(make: impl Fn(Value, &mut Context) -> Eval<Value> + Send + Sync + 'static) -> Transform {
+        Transform::Value(Arc::new(make))
+    }
+
+    /// A transform from a closure that rewrites `out[from..]`.
+    pub fn by_text(
+        rewrite: impl Fn(&mut Vec<u8>, usize, &mut Context) -> Eval<()> + Send + Sync + 'static,
+    ) -> Transform {
+        Transform::Text(Arc::new(rewrite))
+    }
+
+    pub fn value(&self, input: Value, context: &mut Context) -> Eval<Value> {
+        match self {
+            Transform::Value(make) => make(input, context),
+            Transform::Text(rewrite) => {
+                let mut out = Vec::new();
+                input.write_text(&mut out);
+                rewrite(&mut out, 0, context)?;
+                Ok(text_value(out))
+            }
+        }
+    }
+}
+
+impl Function {
+    pub fn long_to_long(f: impl Fn(i64, &mut Context) -> Eval<i64> + Send + Sync + 'static) -> Function {
+        Function::LongToLong(Arc::new(f))
+    }
+
+    pub fn long_to_int(f: impl Fn(i64, &mut Context) -> Eval<i32> + Send + Sync + 'static) -> Function {
+        Function::LongToInt(Arc::new(f))
+    }
+
+    pub fn long_to_double(f: impl Fn(i64, &mut Context) -> Eval<f64> + Send + Sync + 'static) -> Function {
+        Function::LongToDouble(Arc::new(f))
+    }
+
+    /// From a closure that makes the value.
+    pub fn long_to_object(f: impl Fn(i64, &mut Context) -> Eval<Value> + Send + Sync + 'static) -> Function {
+        Function::LongToObject(by_value(f))
+    }
+
+    /// To a String, from a closure that appends its text.
+    pub fn long_to_text(
+        f: impl Fn(i64, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
+    ) -> Function {
+        Function::LongToObject(by_text(f))
+    }
+
+    pub fn int_to_int(f: impl Fn(i32, &mut Context) -> Eval<i32> + Send + Sync + 'static) -> Function {
+        Function::IntToInt(Arc::new(f))
+    }
+
+    pub fn int_to_long(f: impl Fn(i32, &mut Context) -> Eval<i64> + Send + Sync + 'static) -> Function {
+        Function::IntToLong(Arc::new(f))
+    }
+
+    pub fn int_to_double(f: impl Fn(i32, &mut Context) -> Eval<f64> + Send + Sync + 'static) -> Function {
+        Function::IntToDouble(Arc::new(f))
+    }
+
+    /// To a String, from a closure that appends its text.
+    pub fn int_to_text(
+        f: impl Fn(i32, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
+    ) -> Function {
+        Function::IntToObject(by_text(f))
+    }
+
+    pub fn double_to_double(f: impl Fn(f64, &mut Context) -> Eval<f64> + Send + Sync + 'static) -> Function {
+        Function::DoubleToDouble(Arc::new(f))
+    }
+
+    pub fn double_to_long(f: impl Fn(f64, &mut Context) -> Eval<i64> + Send + Sync + 'static) -> Function {
+        Function::DoubleToLong(Arc::new(f))
+    }
+
+    pub fn double_to_int(f: impl Fn(f64, &mut Context) -> Eval<i32> + Send + Sync + 'static) -> Function {
+        Function::DoubleToInt(Arc::new(f))
+    }
+
+    /// To a String, from a closure that appends its text.
+    pub fn double_to_text(
+        f: impl Fn(f64, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
+    ) -> Function {
+        Function::DoubleToObject(by_text(f))
+    }
+}

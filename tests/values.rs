@@ -1,0 +1,216 @@
+//! What recipes yield, against values that NoSQLBench 5.17.9 itself made (`tests/golden/values.jsonl`), and
+//! what holds for every recipe: the same on any number of threads, and no input that makes it panic.
+
+use nbrs::bindings::Program;
+use nbrs::cli::eval;
+use nbrs::functions::{self, Context};
+use nbrs::recipe::{self, ArgumentValue, Call};
+use nbrs::span::Text;
+use serde_json::Value as Json;
+use std::path::Path;
+use std::sync::Once;
+
+/// The recipes read `data/NAME` below the working directory.
+fn in_golden_folder() {
+    static ENTER: Once = Once::new();
+    ENTER.call_once(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        std::env::set_current_dir(folder).expect("tests/golden is there");
+    });
+}
+
+struct Golden {
+    recipe: String,
+    values: Vec<(i64, Json)>,
+    kind: String,
+}
+
+fn golden() -> Vec<Golden> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/values.jsonl");
+    let text = std::fs::read_to_string(path).expect("the golden values are there");
+    text.lines()
+        .map(|line| {
+            let line: Json = serde_json::from_str(line).expect("a line is JSON");
+            let values = line["values"].as_array().expect("values is a list");
+            Golden {
+                recipe: line["recipe"].as_str().expect("recipe is text").to_owned(),
+                kind: line["type"].as_str().expect("type is text").to_owned(),
+                values: values
+                    .iter()
+                    .map(|pair| (pair[0].as_i64().expect("a cycle is an integer"), pair[1].clone()))
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+fn function_names(call: &Call, names: &mut Vec<String>) {
+    names.push(call.name.text.clone());
+    for argument in &call.arguments {
+        if let ArgumentValue::Call(nested) = &argument.value {
+            function_names(nested, names);
+        }
+    }
+}
+
+/// Whether all functions of a recipe are built.
+fn is_built(recipe: &str) -> bool {
+    let parsed = recipe::parse(&Text::unplaced(recipe)).expect(recipe).recipe;
+    let mut names = Vec::new();
+    parsed.steps.iter().for_each(|step| function_names(step, &mut names));
+    names.iter().all(|name| functions::find(name).is_some())
+}
+
+/// Golden recipes whose functions are all built.
+const LEAST_COVERED: usize = 151;
+
+fn covered() -> Vec<Golden> {
+    in_golden_folder();
+    let all = golden();
+    let count = all.len();
+    let covered: Vec<Golden> = all.into_iter().filter(|golden| is_built(&golden.recipe)).collect();
+    println!("{} of {count} golden recipes use only functions that are built", covered.len());
+    assert!(covered.len() >= LEAST_COVERED, "only {} golden recipes are covered", covered.len());
+    covered
+}
+
+fn same(found: &Json, expected: &Json, kind: &str) -> bool {
+    match (found, expected) {
+        (Json::Object(found), Json::Object(expected)) if expected.contains_key("!error") => found.contains_key("!error"),
+        (Json::String(found), Json::String(expected)) if matches!(kind, "Double" | "Float") => {
+            let number = |text: &str| text.parse::<f64>().expect("a number");
+            number(found) == number(expected)
+        }
+        _ => found == expected,
+    }
+}
+
+#[test]
+fn values_are_those_of_the_reference() {
+    let mut wrong = Vec::new();
+    for golden in covered() {
+        let at: Vec<_> = golden.values.iter().map(|(cycle, _)| *cycle as u64..*cycle as u64 + 1).collect();
+        let mut out = Vec::new();
+        eval::run(vec![Text::of_source("recipe", golden.recipe.as_str())], &at, true, &mut out).expect("memory is writable");
+        let found: Json = serde_json::from_slice(&out).expect("eval writes JSON");
+        if let Some(error) = found.get("error") {
+            wrong.push(format!("{}: {error}", golden.recipe));
+            continue;
+        }
+        if found["type"] != golden.kind.as_str() {
+            wrong.push(format!("{}: a {}, but expected a {}", golden.recipe, found["type"], golden.kind));
+        }
+        for (position, (cycle, expected)) in golden.values.iter().enumerate() {
+            let found = &found["values"][position][1];
+            if !same(found, expected, &golden.kind) {
+                wrong.push(format!("{} at {cycle}: {found}, but expected {expected}", golden.recipe));
+                break;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} recipes differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn text_written_is_the_text_of_the_value() {
+    for golden in covered() {
+        let program = Program::compile(&Text::unplaced(golden.recipe.as_str())).expect("it compiles").program;
+        let mut context = Context::default();
+        for (cycle, _) in &golden.values {
+            let mut written = b"before ".to_vec();
+            let outcome = program.write_text(*cycle, &mut context, &mut written);
+            match program.eval(*cycle, &mut context) {
+                Ok(value) => {
+                    let mut expected = b"before ".to_vec();
+                    value.write_text(&mut expected);
+                    assert!(outcome.is_ok() && written == expected, "{} at {cycle}", golden.recipe);
+                }
+                Err(error) => assert_eq!(outcome, Err(error), "{} at {cycle}", golden.recipe),
+            }
+        }
+    }
+}
+
+#[test]
+fn values_do_not_depend_on_the_thread() {
+    const CYCLES: i64 = 640;
+    const THREADS: i64 = 16;
+    for golden in covered() {
+        let program = Program::compile(&Text::unplaced(golden.recipe.as_str())).expect("it compiles").program;
+        assert!(program.is_pure(), "{}", golden.recipe);
+        let texts = |program: &Program, cycles: &mut dyn Iterator<Item = i64>| -> Vec<(i64, Option<Vec<u8>>)> {
+            let mut context = Context::default();
+            cycles
+                .map(|cycle| {
+                    let mut out = Vec::new();
+                    (cycle, program.write_text(cycle, &mut context, &mut out).ok().map(|()| out))
+                })
+                .collect()
+        };
+        // Long texts say no more here than short ones.
+        let step = if golden.recipe.contains("50000") { 40 } else { 1 };
+        let alone = texts(&program, &mut (0..CYCLES).step_by(step));
+        let mut together: Vec<_> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..THREADS)
+                .map(|worker| {
+                    let program = program.clone();
+                    scope.spawn(move || {
+                        texts(&program, &mut (0..CYCLES).step_by(step).filter(|cycle| cycle % THREADS == worker))
+                    })
+                })
+                .collect();
+            workers.into_iter().flat_map(|worker| worker.join().expect("no worker panics")).collect()
+        });
+        together.sort();
+        assert!(alone == together, "{}", golden.recipe);
+    }
+}
+
+#[test]
+fn no_cycle_panics() {
+    let cycles: Vec<i64> = [i64::MIN, i64::MIN + 1, i64::MAX - 1, i64::MAX, i32::MIN.into(), i32::MAX.into()]
+        .into_iter()
+        .chain(-20..20)
+        .chain((0..63).flat_map(|bit| [(1i64 << bit) - 1, 1 << bit, -(1 << bit)]))
+        .collect();
+    for golden in covered() {
+        let program = Program::compile(&Text::unplaced(golden.recipe.as_str())).expect("it compiles").program;
+        let mut context = Context::default();
+        let mut out = Vec::new();
+        for cycle in &cycles {
+            out.clear();
+            let _ = program.write_text(*cycle, &mut context, &mut out);
+        }
+    }
+}
+
+#[test]
+fn no_argument_panics() {
+    in_golden_folder();
+    let numbers = [
+        "0", "1", "-1", "2", "1000", "2147483647", "-2147483648", "0L", "-1L", "9223372036854775807L",
+        "-9223372036854775808L", "0.0", "-0.0", "1.5", "1e38", "1e39", "0d", "-1d", "1e308d", "1e999d", "''", "'a'",
+        "'{}'", "true", "Identity()", "Hash()", "ToString()", "long->Hash()->int", "long->Uniform(0.0,1.0)->double",
+        "NumberNameToString()", "HashRange(1,5)", "FixedValue('x')", "Prefix('p')", "ToInt()", "ToLong()",
+    ];
+    let cycles = [i64::MIN, -1, 0, 1, 12_345, i64::MAX];
+    for row in functions::FUNCTIONS {
+        for first in [""].iter().chain(&numbers) {
+            for second in [""].iter().chain(&numbers) {
+                let arguments = [*first, *second].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(",");
+                // An image of 2^31 characters is allowed, but not here.
+                if row.name == "CharBufImage" && arguments.contains("2147483647") {
+                    continue;
+                }
+                for recipe in [format!("{}({arguments})", row.name), format!("Identity(); ToString(); {}({arguments})", row.name)] {
+                    let Ok(compiled) = Program::compile(&Text::of_source("recipe", recipe)) else { continue };
+                    let mut context = Context::default();
+                    for cycle in cycles {
+                        let _ = compiled.program.eval(cycle, &mut context);
+                        let _ = compiled.program.write_text(cycle, &mut context, &mut Vec::new());
+                    }
+                }
+            }
+        }
+    }
+}
