@@ -76,7 +76,9 @@ fn covered() -> Vec<Golden> {
 
 fn same(found: &Json, expected: &Json, kind: &str) -> bool {
     match (found, expected) {
-        (Json::Object(found), Json::Object(expected)) if expected.contains_key("!error") => found.contains_key("!error"),
+        (Json::Object(found), Json::Object(expected)) if expected.contains_key("!error") => {
+            found.contains_key("!error")
+        }
         (Json::String(found), Json::String(expected)) if matches!(kind, "Double" | "Float") => {
             let number = |text: &str| text.parse::<f64>().expect("a number");
             number(found) == number(expected)
@@ -91,7 +93,8 @@ fn values_are_those_of_the_reference() {
     for golden in covered() {
         let at: Vec<_> = golden.values.iter().map(|(cycle, _)| *cycle as u64..*cycle as u64 + 1).collect();
         let mut out = Vec::new();
-        eval::run(vec![Text::of_source("recipe", golden.recipe.as_str())], &at, true, &mut out).expect("memory is writable");
+        eval::run(vec![Text::of_source("recipe", golden.recipe.as_str())], &at, true, &mut out)
+            .expect("memory is writable");
         let found: Json = serde_json::from_slice(&out).expect("eval writes JSON");
         if let Some(error) = found.get("error") {
             wrong.push(format!("{}: {error}", golden.recipe));
@@ -138,15 +141,16 @@ fn values_do_not_depend_on_the_thread() {
     for golden in covered() {
         let program = Program::compile(&Text::unplaced(golden.recipe.as_str())).expect("it compiles").program;
         assert!(program.is_pure(), "{}", golden.recipe);
-        let texts = |program: &Program, cycles: &mut dyn Iterator<Item = i64>| -> Vec<(i64, Option<Vec<u8>>)> {
-            let mut context = Context::default();
-            cycles
-                .map(|cycle| {
-                    let mut out = Vec::new();
-                    (cycle, program.write_text(cycle, &mut context, &mut out).ok().map(|()| out))
-                })
-                .collect()
-        };
+        let texts =
+            |program: &Program, cycles: &mut dyn Iterator<Item = i64>| -> Vec<(i64, Option<Vec<u8>>)> {
+                let mut context = Context::default();
+                cycles
+                    .map(|cycle| {
+                        let mut out = Vec::new();
+                        (cycle, program.write_text(cycle, &mut context, &mut out).ok().map(|()| out))
+                    })
+                    .collect()
+            };
         // Long texts say no more here than short ones.
         let step = if golden.recipe.contains("50000") { 40 } else { 1 };
         let alone = texts(&program, &mut (0..CYCLES).step_by(step));
@@ -155,7 +159,10 @@ fn values_do_not_depend_on_the_thread() {
                 .map(|worker| {
                     let program = program.clone();
                     scope.spawn(move || {
-                        texts(&program, &mut (0..CYCLES).step_by(step).filter(|cycle| cycle % THREADS == worker))
+                        texts(
+                            &program,
+                            &mut (0..CYCLES).step_by(step).filter(|cycle| cycle % THREADS == worker),
+                        )
                     })
                 })
                 .collect();
@@ -188,21 +195,59 @@ fn no_cycle_panics() {
 fn no_argument_panics() {
     in_golden_folder();
     let numbers = [
-        "0", "1", "-1", "2", "1000", "2147483647", "-2147483648", "0L", "-1L", "9223372036854775807L",
-        "-9223372036854775808L", "0.0", "-0.0", "1.5", "1e38", "1e39", "0d", "-1d", "1e308d", "1e999d", "''", "'a'",
-        "'{}'", "true", "Identity()", "Hash()", "ToString()", "long->Hash()->int", "long->Uniform(0.0,1.0)->double",
-        "NumberNameToString()", "HashRange(1,5)", "FixedValue('x')", "Prefix('p')", "ToInt()", "ToLong()",
+        "0",
+        "1",
+        "-1",
+        "2",
+        "1000",
+        "2147483647",
+        "-2147483648",
+        "0L",
+        "-1L",
+        "9223372036854775807L",
+        "-9223372036854775808L",
+        "0.0",
+        "-0.0",
+        "1.5",
+        "1e38",
+        "1e39",
+        "0d",
+        "-1d",
+        "1e308d",
+        "1e999d",
+        "''",
+        "'a'",
+        "'{}'",
+        "true",
+        "Identity()",
+        "Hash()",
+        "ToString()",
+        "long->Hash()->int",
+        "long->Uniform(0.0,1.0)->double",
+        "NumberNameToString()",
+        "HashRange(1,5)",
+        "FixedValue('x')",
+        "Prefix('p')",
+        "ToInt()",
+        "ToLong()",
     ];
     let cycles = [i64::MIN, -1, 0, 1, 12_345, i64::MAX];
     for row in functions::FUNCTIONS {
         for first in [""].iter().chain(&numbers) {
             for second in [""].iter().chain(&numbers) {
-                let arguments = [*first, *second].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(",");
+                let arguments = [*first, *second]
+                    .into_iter()
+                    .filter(|text| !text.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(",");
                 // An image of 2^31 characters is allowed, but not here.
                 if row.name == "CharBufImage" && arguments.contains("2147483647") {
                     continue;
                 }
-                for recipe in [format!("{}({arguments})", row.name), format!("Identity(); ToString(); {}({arguments})", row.name)] {
+                for recipe in [
+                    format!("{}({arguments})", row.name),
+                    format!("Identity(); ToString(); {}({arguments})", row.name),
+                ] {
                     let Ok(compiled) = Program::compile(&Text::of_source("recipe", recipe)) else { continue };
                     let mut context = Context::default();
                     for cycle in cycles {

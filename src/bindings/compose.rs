@@ -31,8 +31,11 @@ pub fn compose(stages: &[Stage], recipe: &Recipe, text: &Text) -> Result<Chain, 
         Function::LongToDouble(f) => Chain::Double(f),
         Function::LongToObject(f) => Chain::Object(f),
         _ => {
-            return Err(Diagnostic::error(format!("`{}` takes {}, not the cycle number", first.name, first.input))
-                .at(text.locate(call.range.clone())));
+            return Err(Diagnostic::error(format!(
+                "`{}` takes {}, not the cycle number",
+                first.name, first.input
+            ))
+            .at(text.locate(call.range.clone())));
         }
     };
     let mut previous = first;

@@ -222,15 +222,24 @@ mod tests {
 
     #[test]
     fn every_example_is_true() {
+        let mut wrong = Vec::new();
         for row in FUNCTIONS {
             for example in row.examples {
-                let program = compile(example.0).unwrap_or_else(|error| panic!("{}: {}", example.0, error.message));
+                let program =
+                    compile(example.0).unwrap_or_else(|error| panic!("{}: {}", example.0, error.message));
                 let mut out = Vec::new();
                 program.write_text(example.1, &mut Context::default(), &mut out).expect(example.0);
-                assert_eq!(String::from_utf8_lossy(&out), example.2, "{} at {}", example.0, example.1);
+                let found = String::from_utf8_lossy(&out);
+                if found != example.2 {
+                    wrong.push(format!(
+                        "{} at {}: {found}, but documented is {}",
+                        example.0, example.1, example.2
+                    ));
+                }
                 assert!(example.0.contains(row.name), "{} does not show {}", example.0, row.name);
             }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]
@@ -293,7 +302,8 @@ mod tests {
     fn dropped_text_is_noted_and_explains_errors() {
         let compiled = Program::compile(&Text::of_source("recipe", "Mod(+10) # x")).expect("it compiles");
         assert_eq!(compiled.notices.len(), 3);
-        let error = Program::compile(&Text::of_source("recipe", "ToString(); Prefix('abc")).expect_err("no text");
+        let error =
+            Program::compile(&Text::of_source("recipe", "ToString(); Prefix('abc")).expect_err("no text");
         assert!(error.message.contains("fits no form"), "{}", error.message);
         assert!(error.related.iter().any(|(_, words)| words.contains("never closed")));
     }

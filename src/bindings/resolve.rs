@@ -75,7 +75,10 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
             return Err(if near.is_empty() {
                 error.help("`nbrs --list-functions` shows all")
             } else {
-                error.help(format!("did you mean {}?", near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")))
+                error.help(format!(
+                    "did you mean {}?",
+                    near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
+                ))
             });
         }
     }
@@ -85,7 +88,10 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
             let known = if near.is_empty() { Type::NAMES.to_vec() } else { near };
             return Err(Diagnostic::error(format!("`{}` is no type", qualifier.text))
                 .at(text.locate(qualifier.range.clone()))
-                .help(format!("write one of {}; functions are joined by `;`, not by `->`", known.join(", "))));
+                .help(format!(
+                    "write one of {}; functions are joined by `;`, not by `->`",
+                    known.join(", ")
+                )));
         }
     }
     for argument in &call.arguments {
@@ -94,7 +100,9 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
             ArgumentValue::Variable(name) => {
                 return Err(Diagnostic::error(format!("`${name}`: no function takes a variable"))
                     .at(text.locate(argument.range.clone()))
-                    .help("write the value itself, or `TEMPLATE(name,default)` for one from the command line"));
+                    .help(
+                        "write the value itself, or `TEMPLATE(name,default)` for one from the command line",
+                    ));
             }
             _ => {}
         }
@@ -186,8 +194,7 @@ fn build(
     }
     let function = (overload.build)(&Arguments(arguments)).map_err(|refusal| {
         let range = refusal.argument.map_or(call.range.clone(), place);
-        let error =
-            Diagnostic::error(format!("`{}`: {}", row.name, refusal.message)).at(text.locate(range));
+        let error = Diagnostic::error(format!("`{}`: {}", row.name, refusal.message)).at(text.locate(range));
         match refusal.help {
             Some(help) => error.help(help),
             None => error,
@@ -292,9 +299,16 @@ fn nothing_fits(call: &Call, text: &Text) -> Diagnostic {
     let forms = functions::find(&call.name.text).map(|row| {
         unique(row.overloads.iter().flat_map(|overload| {
             overload.constructors.iter().map(|constructor| {
-                let mut parameters: Vec<String> = constructor.parameters.iter().map(Type::to_string).collect();
+                let mut parameters: Vec<String> =
+                    constructor.parameters.iter().map(Type::to_string).collect();
                 parameters.extend(constructor.rest.map(|rest| format!("{rest}…")));
-                format!("{}({}) from {} to {}", row.name, parameters.join(", "), overload.input, overload.output)
+                format!(
+                    "{}({}) from {} to {}",
+                    row.name,
+                    parameters.join(", "),
+                    overload.input,
+                    overload.output
+                )
             })
         }))
     });

@@ -93,7 +93,12 @@ fn write_plain(program: &Program, at: &[Range<u64>], out: &mut dyn io::Write) ->
     Ok(())
 }
 
-fn write_json(recipe: &Text, program: &Program, at: &[Range<u64>], out: &mut dyn io::Write) -> io::Result<()> {
+fn write_json(
+    recipe: &Text,
+    program: &Program,
+    at: &[Range<u64>],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut context = Context::default();
     let mut line = Vec::new();
     line.extend_from_slice(b"{\"recipe\":");
@@ -185,7 +190,8 @@ mod tests {
     fn evaluated(recipe: &str, at: &str, json: bool) -> (String, bool) {
         let mut out = Vec::new();
         let at = cycles(at).expect("a list of cycles");
-        let compiled = run(vec![Text::of_source("recipe", recipe)], &at, json, &mut out).expect("memory is writable");
+        let compiled =
+            run(vec![Text::of_source("recipe", recipe)], &at, json, &mut out).expect("memory is writable");
         (String::from_utf8(out).expect("UTF-8"), compiled)
     }
 
@@ -212,14 +218,29 @@ mod tests {
         for (recipe, at, expected) in [
             ("Mod(2)", "0..2", r#"{"recipe":"Mod(2)","values":[[0,0],[1,1]],"type":"Long"}"#),
             ("Mod(2) -> int", "1", r#"{"recipe":"Mod(2) -> int","values":[[1,1]],"type":"Integer"}"#),
-            ("Identity(); Add(0.5)", "1", r#"{"recipe":"Identity(); Add(0.5)","values":[[1,"1.5"]],"type":"Double"}"#),
-            (r#"FixedValue('é"')"#, "0", r#"{"recipe":"FixedValue('\u00e9\"')","values":[[0,"\u00e9\""]],"type":"String"}"#),
-            ("Mod(0)", "0", r#"{"recipe":"Mod(0)","values":[[0,{"!error":"ArithmeticException"}]],"type":"null"}"#),
+            (
+                "Identity(); Add(0.5)",
+                "1",
+                r#"{"recipe":"Identity(); Add(0.5)","values":[[1,"1.5"]],"type":"Double"}"#,
+            ),
+            (
+                r#"FixedValue('é"')"#,
+                "0",
+                r#"{"recipe":"FixedValue('\u00e9\"')","values":[[0,"\u00e9\""]],"type":"String"}"#,
+            ),
+            (
+                "Mod(0)",
+                "0",
+                r#"{"recipe":"Mod(0)","values":[[0,{"!error":"ArithmeticException"}]],"type":"null"}"#,
+            ),
         ] {
             assert_eq!(evaluated(recipe, at, true), (format!("{expected}\n"), true));
         }
         let (out, compiled) = evaluated("Mood(2)", "0", true);
-        assert!(!compiled && out.starts_with(r#"{"recipe":"Mood(2)","error":""#) && out.contains("`Mod`"), "{out}");
+        assert!(
+            !compiled && out.starts_with(r#"{"recipe":"Mood(2)","error":""#) && out.contains("`Mod`"),
+            "{out}"
+        );
     }
 
     #[test]

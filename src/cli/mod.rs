@@ -1,5 +1,6 @@
 //! Words → session → report → exit code. Draws the bar; owns nothing that a room could own.
 
+pub mod eval;
 pub mod server;
 pub mod show;
 pub mod looking;

@@ -52,7 +52,8 @@ pub fn to_object(nested: &Nested) -> Result<Producer<i64>, Refusal> {
             })
         }
         Function::DoubleToObject(f) => {
-            let probe = f.value(1.0, &mut Context::default()).map_err(|error| probe_failed(nested, &error))?;
+            let probe =
+                f.value(1.0, &mut Context::default()).map_err(|error| probe_failed(nested, &error))?;
             if !matches!(probe, Value::Double(_) | Value::Text(_)) {
                 return Err(refused(nested, "anything"));
             }
@@ -63,11 +64,13 @@ pub fn to_object(nested: &Nested) -> Result<Producer<i64>, Refusal> {
             })
         }
         Function::ObjectToObject(f) => {
-            if !Type::Long.may_be(nested.input) {
-                return Err(refused(nested, "anything"));
-            }
             match f.clone() {
                 Transform::Value(make) => by_value(move |v, cx| make(Value::Long(v), cx)),
+                // The reference finds out only when it casts, so a candidate that is not chosen does no harm.
+                Transform::Text(_) if !Type::Long.may_be(nested.input) => {
+                    let wanted = nested.input;
+                    by_value(move |v, _| Err(EvalError::wrong_class(&Value::Long(v), &wanted.to_string())))
+                }
                 Transform::Text(rewrite) => by_text(move |v, cx, out| {
                     let from = out.len();
                     value::write_long(v, out);
@@ -110,7 +113,8 @@ pub fn to_int(nested: &Nested) -> Result<Map<i64, i32>, Refusal> {
             Arc::new(move |v, cx: &mut Context| as_size(f.value(to_int_input(v), cx)?))
         }
         Function::DoubleToObject(f) => {
-            let probe = f.value(1.0, &mut Context::default()).map_err(|error| probe_failed(nested, &error))?;
+            let probe =
+                f.value(1.0, &mut Context::default()).map_err(|error| probe_failed(nested, &error))?;
             let f = f.clone();
             match probe {
                 Value::Double(_) => Arc::new(move |v, cx: &mut Context| as_size(f.value(v as f64, cx)?)),

@@ -69,7 +69,9 @@ impl Argument {
     /// How well it fits a parameter.
     pub fn fits(&self, parameter: Type) -> Option<super::Match> {
         match (self, parameter) {
-            (Argument::Function(nested), Type::Only(name)) => (nested.name == name).then_some(super::Match::Direct),
+            (Argument::Function(nested), Type::Only(name)) => {
+                (nested.name == name).then_some(super::Match::Direct)
+            }
             _ => self.kind().fits(parameter),
         }
     }

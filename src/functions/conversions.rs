@@ -2,8 +2,8 @@
 
 use super::function::Transform;
 use super::{
-    Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Nested, Overload, Refusal,
-    Type,
+    Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Nested, Overload,
+    Refusal, Type,
 };
 use crate::value::{self, Value};
 

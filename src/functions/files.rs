@@ -2,7 +2,9 @@
 //! directory, else the one that is bundled.
 
 use super::image::Image;
-use super::{Arguments, Category, Constructor, EvalError, Example, Function, FunctionRow, Map, Overload, Refusal, Type};
+use super::{
+    Arguments, Category, Constructor, EvalError, Example, Function, FunctionRow, Map, Overload, Refusal, Type,
+};
 use super::{hash, ranges};
 use rust_embed::RustEmbed;
 use std::io::ErrorKind;
@@ -27,8 +29,10 @@ fn read(name: &str) -> Result<String, Refusal> {
             match bundled {
                 Some(file) => file.data.into_owned(),
                 None => {
-                    let known: Vec<String> =
-                        Bundled::iter().filter(|name| is_data(name)).map(|name| format!("data/{name}")).collect();
+                    let known: Vec<String> = Bundled::iter()
+                        .filter(|name| is_data(name))
+                        .map(|name| format!("data/{name}"))
+                        .collect();
                     return Err(Refusal::new(format!("there is no file `{name}`")).at(0).help(format!(
                         "paths are relative to the working directory; bundled are: {}",
                         known.join(", ")
@@ -38,10 +42,9 @@ fn read(name: &str) -> Result<String, Refusal> {
         }
         Err(error) => return Err(Refusal::new(format!("`{name}` cannot be read: {error}")).at(0)),
     };
-    String::from_utf8(bytes)
-        .map_err(|error| {
-            Refusal::new(format!("`{name}` is not UTF-8 at byte {}", error.utf8_error().valid_up_to())).at(0)
-        })
+    String::from_utf8(bytes).map_err(|error| {
+        Refusal::new(format!("`{name}` is not UTF-8 at byte {}", error.utf8_error().valid_up_to())).at(0)
+    })
 }
 
 pub static HASHED_FILE_EXTRACT_TO_STRING: FunctionRow = FunctionRow {
@@ -71,19 +74,24 @@ fn hashed_file_extract(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
         arguments.size(1)?
     };
     let text = Image::utf16(read(name)?);
-    let units = i32::try_from(text.units())
-        .map_err(|_| Refusal::new(format!("`{name}` is too large to cut from: over 2^31 characters")).at(0))?;
+    let units = i32::try_from(text.units()).map_err(|_| {
+        Refusal::new(format!("`{name}` is too large to cut from: over 2^31 characters")).at(0)
+    })?;
     if units == 0 {
         return Err(Refusal::new(format!("`{name}` is empty")).at(0));
     }
     Ok(Function::long_to_text(move |v, cx, out| {
         let size = sizes(v, cx)? % units;
         let outside = || {
-            EvalError::boxed("StringIndexOutOfBoundsException", format!("an extract of {size} characters was asked for"))
+            EvalError::boxed(
+                "StringIndexOutOfBoundsException",
+                format!("an extract of {size} characters was asked for"),
+            )
         };
         let length = usize::try_from(size).map_err(|_| outside())?;
         let start = hash::int(v) % (units - size);
-        let cut = usize::try_from(start).ok().and_then(|start| text.cut(start, length)).ok_or_else(outside)?;
+        let cut =
+            usize::try_from(start).ok().and_then(|start| text.cut(start, length)).ok_or_else(outside)?;
         // Half a character is no text: it is written as Java encodes it.
         if cut.half_before {
             out.push(b'?');

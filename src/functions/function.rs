@@ -75,7 +75,8 @@ impl<I, F: Fn(I, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync> Produce<
 /// The String that was written. Functions write UTF-8; should one not, the value is still a text.
 pub(super) fn text_value(written: Vec<u8>) -> Value {
     Value::Text(
-        String::from_utf8(written).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        String::from_utf8(written)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
     )
 }
 

@@ -2,8 +2,8 @@
 
 use super::function::Produce;
 use super::{
-    Argument, Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Map,
-    Overload, Producer, Refusal, Type, hash,
+    Argument, Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow,
+    Map, Overload, Producer, Refusal, Type, hash,
 };
 use crate::value::Value;
 use std::collections::HashMap;
@@ -115,7 +115,11 @@ impl Image {
         let (from, half_before) = self.place(start);
         let (to, half_after) = self.place(end);
         let from = if half_before { from + char_width(&self.text, from) } else { from };
-        Some(Cut { bytes: from..to.max(from), half_before: half_before && length > 0, half_after: half_after && to >= from })
+        Some(Cut {
+            bytes: from..to.max(from),
+            half_before: half_before && length > 0,
+            half_after: half_after && to >= from,
+        })
     }
 }
 
@@ -132,8 +136,10 @@ pub fn character_set(spec: &str) -> Result<Vec<char>, Refusal> {
         if let [low, '-', high] = characters[at..(at + 3).min(characters.len())] {
             for end in [low, high] {
                 if !(' '..='~').contains(&end) {
-                    return Err(Refusal::new(format!("{end:?} cannot bound a range: it is not printable ASCII"))
-                        .help("list such characters one by one"));
+                    return Err(Refusal::new(format!(
+                        "{end:?} cannot bound a range: it is not printable ASCII"
+                    ))
+                    .help("list such characters one by one"));
                 }
             }
             if high < low {
@@ -302,8 +308,8 @@ fn char_buf_image(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
     let whole: Map<i64, i32>;
     let size_at = if arguments.count() == 1 { 0 } else { 1 };
     let asked = arguments.int(size_at)?;
-    let size = usize::try_from(asked)
-        .map_err(|_| Refusal::new("the size of the image is negative").at(size_at))?;
+    let size =
+        usize::try_from(asked).map_err(|_| Refusal::new("the size of the image is negative").at(size_at))?;
     let lengths = if arguments.count() < 3 {
         whole = Arc::new(move |_, _| Ok(asked));
         whole
@@ -336,7 +342,10 @@ impl Slices {
         let units = self.image.units();
         let asked = (self.lengths)(v, context)?;
         let length = usize::try_from(asked).map_err(|_| {
-            EvalError::boxed("IndexOutOfBoundsException", format!("a slice of {asked} characters was asked for"))
+            EvalError::boxed(
+                "IndexOutOfBoundsException",
+                format!("a slice of {asked} characters was asked for"),
+            )
         })?;
         let length = length.min(units);
         // The hash has 31 bits; so have the places of a slice.
@@ -418,7 +427,11 @@ mod tests {
                     if cut.half_after && !(cut.half_before && length == 1) {
                         found.push('\u{FFFD}');
                     }
-                    assert_eq!(found, String::from_utf16_lossy(&units[start..start + length]), "{text} {start} {length}");
+                    assert_eq!(
+                        found,
+                        String::from_utf16_lossy(&units[start..start + length]),
+                        "{text} {start} {length}"
+                    );
                 }
             }
             assert!(image.cut(units.len(), 1).is_none());

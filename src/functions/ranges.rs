@@ -1,7 +1,9 @@
 //! Hashes brought into a range.
 
 use super::arithmetic::remainder;
-use super::{Arguments, Category, Constructor, Eval, Example, Function, FunctionRow, Overload, Refusal, Type, hash};
+use super::{
+    Arguments, Category, Constructor, Eval, Example, Function, FunctionRow, Overload, Refusal, Type, hash,
+};
 use crate::value::Value;
 
 /// 2^63 − 1 as a double, which is 2^63.
@@ -108,7 +110,10 @@ pub(super) fn int_from_long(min: i32, width: i32) -> impl Fn(i64) -> Eval<i32> +
 }
 
 /// `(min, max)` as the overload from long to int has it.
-pub(super) fn int_between(min: i32, max: i32) -> Result<impl Fn(i64) -> Eval<i32> + Send + Sync + 'static, Refusal> {
+pub(super) fn int_between(
+    min: i32,
+    max: i32,
+) -> Result<impl Fn(i64) -> Eval<i32> + Send + Sync + 'static, Refusal> {
     check_order(min <= max)?;
     Ok(int_from_long(min, max.wrapping_sub(min).wrapping_add(1)))
 }

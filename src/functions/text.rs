@@ -1,7 +1,10 @@
 //! Text: number names, templates, prefixes and suffixes.
 
 use super::function::Transform;
-use super::{Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload, Refusal, Type};
+use super::{
+    Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload, Refusal,
+    Type,
+};
 
 pub static PREFIX: FunctionRow = FunctionRow {
     name: "Prefix",
@@ -185,7 +188,10 @@ fn number_name(value: i64, out: &mut Vec<u8>) -> Eval<()> {
     // The reference formats 10^9 and negative remainders with a routine that takes neither.
     if higher == BILLION || (value < 0 && rest > 0) {
         out.truncate(start);
-        return Err(EvalError::boxed("IllegalArgumentException", format!("{value} has no name in this numbering")));
+        return Err(EvalError::boxed(
+            "IllegalArgumentException",
+            format!("{value} has no name in this numbering"),
+        ));
     }
     if higher > BILLION {
         words((higher / BILLION) as u32, &SMALL, out);
@@ -266,9 +272,12 @@ mod tests {
             (1000, Some("one thousand")),
             (1001, Some("one thousand and one")),
             (1_000_000, Some("one million")),
-            (999_999_999, Some(
-                "nine hundred and ninety nine million nine hundred and ninety nine thousand nine hundred and ninety nine",
-            )),
+            (
+                999_999_999,
+                Some(
+                    "nine hundred and ninety nine million nine hundred and ninety nine thousand nine hundred and ninety nine",
+                ),
+            ),
             (1_000_000_001, Some("one billion one")),
             (1_000_000_000_000_000, Some("one quadrillion billion")),
             (1_000_000_000_000_000_000, None),
@@ -278,7 +287,8 @@ mod tests {
             (i64::MIN, None),
         ] {
             let mut out = Vec::new();
-            let named = number_name(value, &mut out).map(|()| String::from_utf8(out).expect("words are ASCII"));
+            let named =
+                number_name(value, &mut out).map(|()| String::from_utf8(out).expect("words are ASCII"));
             assert_eq!(named.ok().as_deref(), expected, "{value}");
         }
     }

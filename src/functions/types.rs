@@ -86,8 +86,17 @@ impl Type {
     }
 
     /// The names that [`Type::named`] reads, the usual ones.
-    pub const NAMES: [&'static str; 9] =
-        ["long", "int", "float", "double", "boolean", "byte", "String", "java.lang.Object", "java.nio.CharBuffer"];
+    pub const NAMES: [&'static str; 9] = [
+        "long",
+        "int",
+        "float",
+        "double",
+        "boolean",
+        "byte",
+        "String",
+        "java.lang.Object",
+        "java.nio.CharBuffer",
+    ];
 
     pub fn is_primitive(self) -> bool {
         matches!(self, Type::Long | Type::Int | Type::Float | Type::Double | Type::Boolean | Type::Byte)
@@ -287,7 +296,11 @@ mod tests {
             (Type::BoxedFloat, Type::Double, false, true),
             (Type::Object, Type::String, false, false),
         ] {
-            assert_eq!((from.is_assignable(to, false), from.is_assignable(to, true)), (plain, boxing), "{from} to {to}");
+            assert_eq!(
+                (from.is_assignable(to, false), from.is_assignable(to, true)),
+                (plain, boxing),
+                "{from} to {to}"
+            );
         }
     }
 }

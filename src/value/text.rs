@@ -164,7 +164,9 @@ pub fn parse_double(text: &str) -> Option<f64> {
     let value = match magnitude {
         "NaN" => f64::NAN,
         "Infinity" => f64::INFINITY,
-        _ if magnitude.starts_with("0x") || magnitude.starts_with("0X") => parse_hexadecimal(&magnitude[2..])?,
+        _ if magnitude.starts_with("0x") || magnitude.starts_with("0X") => {
+            parse_hexadecimal(&magnitude[2..])?
+        }
         _ => {
             let digits = magnitude.strip_suffix(['d', 'D', 'f', 'F']).unwrap_or(magnitude);
             // Rust reads `inf` and `nan` too; Java does not.

@@ -184,9 +184,15 @@ fn discrete(
         Discrete::LongLong => {
             Function::long_to_long(move |v, _| Ok(sample(&table, long_scale * of_long(v))? as i64))
         }
-        Discrete::LongInt => Function::long_to_int(move |v, _| Ok(sample(&table, long_scale * of_long(v))? as i32)),
-        Discrete::IntLong => Function::int_to_long(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i64)),
-        Discrete::IntInt => Function::int_to_int(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i32)),
+        Discrete::LongInt => {
+            Function::long_to_int(move |v, _| Ok(sample(&table, long_scale * of_long(v))? as i32))
+        }
+        Discrete::IntLong => {
+            Function::int_to_long(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i64))
+        }
+        Discrete::IntInt => {
+            Function::int_to_int(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i32))
+        }
     })
 }
 
@@ -197,10 +203,12 @@ fn computed_discrete(
 ) -> Function {
     let draw = move |v: i64| if hashed { hash::long(v) } else { v };
     match class {
-        Discrete::LongLong => Function::long_to_long(move |v, _| {
-            Ok(i64::from(icdf(probability(draw(v) as f64 / MAX_LONG)?)))
-        }),
-        Discrete::LongInt => Function::long_to_int(move |v, _| Ok(icdf(probability(draw(v) as f64 / MAX_LONG)?))),
+        Discrete::LongLong => {
+            Function::long_to_long(move |v, _| Ok(i64::from(icdf(probability(draw(v) as f64 / MAX_LONG)?))))
+        }
+        Discrete::LongInt => {
+            Function::long_to_int(move |v, _| Ok(icdf(probability(draw(v) as f64 / MAX_LONG)?)))
+        }
         Discrete::IntLong => Function::int_to_long(move |v, _| {
             let x = if hashed { (draw(i64::from(v)) % i64::from(i32::MAX)) as i32 } else { v };
             Ok(i64::from(icdf(probability(f64::from(x) / MAX_INT)?)))

@@ -65,12 +65,13 @@ pub static UNIFORM: FunctionRow = FunctionRow {
     ],
 };
 
-fn continuous_icdf(arguments: &Arguments<'_>) -> Result<impl Fn(f64) -> f64 + Send + Sync + 'static, Refusal> {
+fn continuous_icdf(
+    arguments: &Arguments<'_>,
+) -> Result<impl Fn(f64) -> f64 + Send + Sync + 'static, Refusal> {
     let (low, high) = (arguments.double(0)?, arguments.double(1)?);
     if low >= high {
-        return Err(Refusal::new(format!("the lower bound {low} is not below the upper bound {high}")).help(
-            "write the lower bound first; for one value always use `FixedValue`",
-        ));
+        return Err(Refusal::new(format!("the lower bound {low} is not below the upper bound {high}"))
+            .help("write the lower bound first; for one value always use `FixedValue`"));
     }
     let interval = high - low;
     Ok(move |p: f64| if p == 1.0 { high } else { p * interval + low })
