@@ -181,7 +181,7 @@ mod tests {
             ("Template('{}',long->Mod(7)->long)", -10, "String -3"),
             ("Template('{}',FixedValue(5))", 0, "String 5"),
             ("from_long.to_int.Add(1)", 2147483647, "Integer 1"),
-            ("discrete.long_int.Uniform(0,9)", 0, "Integer 2"),
+            ("discrete.long_int.Uniform(0,9)", 0, "Integer 3"),
             ("Uniform(0,1000000000)", 2, "Long 890201860"),
             ("Uniform(0,100)->int", 0, "Integer 31"),
             ("Uniform(-180d,180d)", 0, "Double -65.16072362807124"),
