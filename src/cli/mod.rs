@@ -1,15 +1,304 @@
 //! Words → session → report → exit code. Draws the bar; owns nothing that a room could own.
 
 pub mod eval;
+pub mod looking;
+mod screen;
 pub mod server;
 pub mod show;
-pub mod looking;
+mod words;
 
+use crate::adapters::ADAPTERS;
+use crate::report::{self, Destination};
+use crate::session::{self, SessionError, Settings, prepare, target};
+use crate::span::Diagnostic;
+use screen::Screen;
 use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Instant, SystemTime};
+use tokio::sync::watch;
+use words::{Options, ProgressMode, Request, WordsError};
+
+/// Exit codes, as the command line's documentation has them.
+mod exit {
+    pub const DONE: u8 = 0;
+    pub const OP_ERRORS: u8 = 1;
+    pub const USAGE: u8 = 2;
+    pub const UNREACHABLE: u8 = 3;
+    pub const INTERRUPTED: u8 = 130;
+    pub const TERMINATED: u8 = 143;
+}
+
+const HELLO: &str = "\
+Load 50,000 small documents into the embedded server, then read and write them at 2,500 a second:
+  nbrs run workload=mongodb-keyvalue2 tags=block:rampup cycles=50k threads=auto mintext=50 maxtext=150
+  nbrs run workload=mongodb-keyvalue2 'tags=block:main.*' cycles=25k cyclerate=2500 threads=25 mintext=50 maxtext=150
+  nbrs --list-scenarios
+With connection=mongodb://… they go to a server of yours. `nbrs --help` shows the rest.
+";
 
 /// Runs the program with `args` (the first is the program's name).
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let _ = args.into_iter();
-    ExitCode::SUCCESS
+    let args: Vec<OsString> = args.into_iter().collect();
+    // A fault of ours is said as one, without a stack that tells a user nothing.
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+        let what = info.payload_as_str().unwrap_or("no message");
+        let _ = writeln!(io::stderr(), "nbrs: internal error{place}: {what}\nThis is a fault in nbrs: please report it.");
+    }));
+    ExitCode::from(dispatch(&args))
+}
+
+/// Messages are coloured where stderr is a terminal and nobody asked for plain text.
+fn use_color() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+fn tell(diagnostics: &[Diagnostic]) {
+    let color = use_color();
+    for diagnostic in diagnostics {
+        // A closed stderr leaves nobody to tell.
+        let _ = writeln!(io::stderr(), "{}", diagnostic.render(color).trim_end());
+    }
+}
+
+fn fail(error: &SessionError) -> u8 {
+    match error {
+        SessionError::Usage(diagnostics) => {
+            tell(diagnostics);
+            exit::USAGE
+        }
+        SessionError::Target(message) => {
+            tell(&[Diagnostic::error(report::redact::passwords(message))]);
+            exit::UNREACHABLE
+        }
+    }
+}
+
+/// What a looking verb's output makes of an output that cannot be written: a reader that has seen enough is
+/// no error.
+fn written(result: io::Result<u8>) -> u8 {
+    match result {
+        Ok(code) => code,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
+        Err(error) => {
+            tell(&[Diagnostic::error(format!("cannot write to standard output: {error}"))]);
+            exit::USAGE
+        }
+    }
+}
+
+fn dispatch(args: &[OsString]) -> u8 {
+    let (options, request) = match words::parse(args) {
+        Ok(parsed) => parsed,
+        Err(WordsError::Usage(diagnostics)) => {
+            tell(&diagnostics);
+            return exit::USAGE;
+        }
+        Err(WordsError::Clap(error)) => {
+            let code = if error.use_stderr() { exit::USAGE } else { exit::DONE };
+            // Nobody is left to tell where even the message cannot be written.
+            let _ = error.print();
+            return code;
+        }
+    };
+    let mut out = io::stdout().lock();
+    match request {
+        Request::Hello => written(out.write_all(HELLO.as_bytes()).map(|()| exit::DONE)),
+        Request::Help => {
+            use clap::CommandFactory;
+            written(write!(out, "{}", Options::command().render_long_help()).map(|()| exit::DONE))
+        }
+        Request::ListDrivers => {
+            let list: String = ADAPTERS.iter().map(|row| format!("{}\n", row.name)).collect();
+            written(out.write_all(list.as_bytes()).map(|()| exit::DONE))
+        }
+        Request::Server { port, data_dir, drop } => {
+            std::mem::drop(out);
+            serve(port, data_dir, drop)
+        }
+        Request::Run { commands, notices, progress } => {
+            std::mem::drop(out);
+            run(args, &options, commands, &notices, progress)
+        }
+        other => looking(&options, other, &mut out),
+    }
+}
+
+/// The verbs that look without running.
+fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
+    match request {
+        Request::Show { parameters, json } => {
+            let asked = prepare::Request { parameters: &parameters, includes: &options.include, scenario: None, step: None };
+            let prepared = match prepare::prepare(&asked) {
+                Ok(prepared) => prepared,
+                Err(error) => return fail(&error),
+            };
+            tell(&prepared.notices);
+            let ops: Vec<_> = prepared.ops.into_iter().map(|op| op.plan).collect();
+            let shown = show::Show { ops: &ops, sequence: &prepared.sequence, cycles: prepared.cycles, json };
+            written(show::run(&shown, out).map(|bound| if bound { exit::DONE } else { exit::OP_ERRORS }))
+        }
+        Request::Describe { parameters, json } => {
+            let asked = prepare::Request { parameters: &parameters, includes: &options.include, scenario: None, step: None };
+            match prepare::select(&asked) {
+                Ok(selected) => {
+                    tell(&selected.notices);
+                    written(looking::describe(&selected.ops, json, out).map(|()| exit::DONE))
+                }
+                Err(error) => fail(&error),
+            }
+        }
+        Request::ListWorkloads => listed(looking::list_workloads(&options.include, out)),
+        Request::ListScenarios => listed(looking::list_scenarios(&options.include, out)),
+        Request::Copy(name) => match looking::copy(&name, std::path::Path::new(".")) {
+            Ok(_) => exit::DONE,
+            Err(error) => {
+                tell(&[error]);
+                exit::USAGE
+            }
+        },
+        _ => exit::USAGE,
+    }
+}
+
+/// A list with what could not be listed.
+fn listed(result: io::Result<Vec<Diagnostic>>) -> u8 {
+    written(result.map(|warnings| {
+        tell(&warnings);
+        exit::DONE
+    }))
+}
+
+/// `nbrs server`.
+fn serve(port: u16, data_dir: Option<PathBuf>, drop: bool) -> u8 {
+    let data_dir = match data_dir.map_or_else(target::default_data_dir, Ok) {
+        Ok(dir) => dir,
+        Err(error) => return fail(&error),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell(&[Diagnostic::error(format!("cannot start the runtime: {error}"))]);
+            return exit::USAGE;
+        }
+    };
+    match runtime.block_on(server::run(port, data_dir, drop)) {
+        Ok(()) => exit::DONE,
+        Err(error) => {
+            tell(&[Diagnostic::error(error.to_string())]);
+            exit::USAGE
+        }
+    }
+}
+
+/// The signal that asked the run to end, as an exit code; 0 = none.
+static SIGNAL: AtomicU8 = AtomicU8::new(0);
+
+fn run(
+    args: &[OsString],
+    options: &Options,
+    commands: Vec<session::Command>,
+    notices: &[Diagnostic],
+    progress: ProgressMode,
+) -> u8 {
+    let destination = match options.report_json_to.as_ref().map(|file| Destination::new(file.clone())).transpose() {
+        Ok(destination) => destination,
+        Err(error) => {
+            tell(&[Diagnostic::error(error.to_string())]);
+            return exit::USAGE;
+        }
+    };
+    tell(notices);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell(&[Diagnostic::error(format!("cannot start the runtime: {error}"))]);
+            return exit::USAGE;
+        }
+    };
+    let settings = Settings {
+        includes: options.include.clone(),
+        data_dir: options.data_dir.clone(),
+        connection: std::env::var("NBRS_CONNECTION").ok().filter(|uri| !uri.is_empty()),
+    };
+    let screen = Arc::new(Screen::new(progress, matches!(destination, Some(Destination::Stdout))));
+    let started = SystemTime::now();
+    let clock = Instant::now();
+    let (interrupt, interrupted) = watch::channel(false);
+    let outcome = runtime.block_on(async {
+        let signals = tokio::spawn(listen(interrupt, Arc::clone(&screen)));
+        let outcome = session::run(commands, &settings, Arc::clone(&screen) as Arc<dyn session::View>, interrupted).await;
+        signals.abort();
+        outcome
+    });
+    // Tasks that were given up must not hold the end of the program.
+    runtime.shutdown_background();
+
+    let signal = SIGNAL.load(Ordering::SeqCst);
+    let ended_by_errors = outcome.finished.iter().any(|f| f.failed() || f.fruitless());
+    let code = match &outcome.error {
+        _ if signal != 0 => signal,
+        Some(SessionError::Usage(_)) => exit::USAGE,
+        Some(SessionError::Target(_)) => exit::UNREACHABLE,
+        None if ended_by_errors => exit::OP_ERRORS,
+        None => exit::DONE,
+    };
+    if let Some(error) = &outcome.error {
+        fail(error);
+    }
+    let (activities, target) = screen.results();
+    if activities.is_empty() && outcome.error.is_some() {
+        return code;
+    }
+    let result = report::Run {
+        command: args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        started,
+        elapsed: clock.elapsed(),
+        status: match code {
+            exit::INTERRUPTED => report::Status::Interrupted,
+            exit::TERMINATED => report::Status::Terminated,
+            exit::USAGE => report::Status::Misconfigured,
+            exit::UNREACHABLE => report::Status::Unreachable,
+            exit::OP_ERRORS => report::Status::Failed,
+            _ => report::Status::Done,
+        },
+        target,
+        activities,
+    };
+    let mut late = false;
+    if let Some(destination) = destination
+        && let Err(error) = destination.write(&result)
+    {
+        tell(&[Diagnostic::error(error.to_string())]);
+        late = true;
+    }
+    if let Err(error) = screen.close(&result) {
+        tell(&[Diagnostic::error(format!("cannot write the summary to standard output: {error}"))]);
+        late = true;
+    }
+    if late && code == exit::DONE { exit::USAGE } else { code }
+}
+
+/// Turns the first SIGINT or SIGTERM into a stop, and the second into an end on the spot.
+async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    loop {
+        let (code, name) = tokio::select! {
+            _ = int.recv() => (exit::INTERRUPTED, "SIGINT"),
+            _ = term.recv() => (exit::TERMINATED, "SIGTERM"),
+        };
+        if SIGNAL.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            std::process::exit(i32::from(code));
+        }
+        screen.stopped_by(name);
+        // The session may have ended this very moment; then there is nothing to stop.
+        let _ = interrupt.send(true);
+    }
 }

@@ -1,1 +1,566 @@
-//! Runs a scenario's steps; owns the target (given URI or embedded server). Parses no argv, draws nothing.
+//! Runs a scenario's steps: prepares every activity before anything is contacted, owns the target (given URI
+//! or embedded server), starts and awaits activities in order. Parses no argv and draws nothing: what there is
+//! to see goes to a [`View`].
+
+pub mod parameters;
+pub mod prepare;
+pub mod target;
+
+use crate::adapters::{Adapter, AdapterError, AdapterRow, Config, TargetFacts};
+use crate::engine::{self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running};
+use crate::metrics::Frame;
+use crate::span::Diagnostic;
+use crate::units::Rate;
+use indexmap::IndexMap;
+use prepare::{Prepared, Request};
+use regex::Regex;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use target::Embedded;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// How long ops in flight may take after a stop before they are given up, so that an interrupted run ends
+/// within two seconds.
+const DRAIN: Duration = Duration::from_millis(1500);
+
+/// What ends a session before its result does.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// What the user asked for cannot be: nothing was contacted. Exit 2.
+    #[error("{}", first_message(.0))]
+    Usage(Vec<Diagnostic>),
+    /// The target does not answer or refuses us. Exit 3.
+    #[error("{0}")]
+    Target(String),
+}
+
+impl SessionError {
+    pub fn usage(diagnostic: Diagnostic) -> SessionError {
+        SessionError::Usage(vec![diagnostic])
+    }
+}
+
+impl From<Diagnostic> for SessionError {
+    fn from(diagnostic: Diagnostic) -> SessionError {
+        SessionError::usage(diagnostic)
+    }
+}
+
+impl From<Vec<Diagnostic>> for SessionError {
+    fn from(diagnostics: Vec<Diagnostic>) -> SessionError {
+        SessionError::Usage(diagnostics)
+    }
+}
+
+impl From<AdapterError> for SessionError {
+    fn from(error: AdapterError) -> SessionError {
+        match error {
+            AdapterError::Configuration(text) => SessionError::usage(Diagnostic::error(text)),
+            AdapterError::Unreachable(text) => SessionError::Target(text),
+        }
+    }
+}
+
+fn first_message(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.first().map_or_else(|| "nothing to run".to_owned(), |d| d.message.clone())
+}
+
+/// How often a view is told where a running activity stands.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A run that writes more than this into the embedded server says so first.
+const LARGE: f64 = 1e9;
+
+/// One command of a session, in order.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// `run` (wait for its end) or `start` (go on).
+    Activity {
+        parameters: IndexMap<String, String>,
+        wait: bool,
+        scenario: Option<String>,
+        step: Option<String>,
+    },
+    /// Waits for an activity that was started.
+    Await(String),
+    /// Asks the activities whose alias matches one of these to stop, and waits for them.
+    Stop(Vec<Regex>),
+    WaitMillis(u64),
+}
+
+/// What holds for all activities of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    pub includes: Vec<PathBuf>,
+    /// `--data-dir`; the platform's place for user data if absent.
+    pub data_dir: Option<PathBuf>,
+    /// The target where an activity has no `connection=` (`NBRS_CONNECTION`).
+    pub connection: Option<String>,
+}
+
+/// One op as a run's header and report name it.
+#[derive(Debug, Clone)]
+pub struct HeadOp {
+    pub name: String,
+    pub ratio: u64,
+    /// Its share of the cycles, between 0 and 1.
+    pub share: f64,
+    /// Mean bytes as sent, by sampling.
+    pub mean_bytes: Option<f64>,
+}
+
+/// What is known of an activity before its first op.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// Position among the activities of the session.
+    pub id: usize,
+    pub alias: String,
+    pub workload: Option<String>,
+    pub scenario: Option<String>,
+    pub step: Option<String>,
+    pub ops: Vec<HeadOp>,
+    pub cycles: Range<u64>,
+    pub recycles: u64,
+    pub stride: u64,
+    pub threads: usize,
+    pub rate: Option<Rate>,
+    /// One for each driver, in order.
+    pub targets: Vec<TargetFacts>,
+    /// Bytes that will be written, by sampling.
+    pub bytes_to_write: f64,
+    /// The data directory if the target is the embedded server of this process.
+    pub embedded: Option<PathBuf>,
+    /// An op writes its text to standard output, so that nothing else should.
+    pub uses_stdout: bool,
+}
+
+/// An activity that ended.
+pub struct Finished {
+    pub head: Arc<Head>,
+    pub result: ActivityResult,
+    /// The driver could not end well: a closed pipe, a full disk.
+    pub close_error: Option<String>,
+}
+
+impl Finished {
+    /// It ended by an error, so that the steps after it do not run.
+    pub fn failed(&self) -> bool {
+        matches!(self.result.ended, Ended::Failed { .. }) || self.close_error.is_some()
+    }
+
+    /// Ops were tried and not one succeeded.
+    pub fn fruitless(&self) -> bool {
+        let attempted: u64 = self.result.totals.iter().map(|op| op.attempted).sum();
+        let ok: u64 = self.result.totals.iter().map(|op| op.ok).sum();
+        attempted > 0 && ok == 0
+    }
+}
+
+/// What became of a session.
+pub struct Outcome {
+    /// In the order in which they ended.
+    pub finished: Vec<Finished>,
+    /// What ended it early.
+    pub error: Option<SessionError>,
+}
+
+/// Whoever looks on: header, progress, notices and ends. Calls may come from several activities at once.
+pub trait View: Send + Sync {
+    fn notice(&self, notice: &Diagnostic);
+    /// An activity is about to run its first op.
+    fn begin(&self, head: &Head);
+    /// Where it stands, ten times a second.
+    fn progress(&self, head: &Head, progress: Progress);
+    /// One second of it.
+    fn frame(&self, head: &Head, frame: &Frame);
+    /// An error that the policy lets pass, met for the first time.
+    fn warn(&self, head: &Head, op: &str, cycle: u64, name: &str, message: &str);
+    fn end(&self, finished: &Finished);
+}
+
+/// Tells a [`View`] what the engine tells of one activity.
+struct Watching {
+    head: Arc<Head>,
+    view: Arc<dyn View>,
+}
+
+impl Observer for Watching {
+    fn frame(&self, _activity: &str, frame: &Frame) {
+        self.view.frame(&self.head, frame);
+    }
+
+    fn warn(&self, _activity: &str, op: &str, cycle: u64, name: &str, message: &str) {
+        self.view.warn(&self.head, op, cycle, name, message);
+    }
+}
+
+/// An activity that runs.
+struct Active {
+    alias: String,
+    control: Control,
+    end: JoinHandle<Finished>,
+}
+
+enum Planned {
+    Activity { prepared: Box<Prepared>, wait: bool },
+    Other(Command),
+}
+
+struct Session<'a> {
+    settings: &'a Settings,
+    view: Arc<dyn View>,
+    interrupt: watch::Receiver<bool>,
+    embedded: Option<Embedded>,
+    active: Vec<Active>,
+    finished: Vec<Finished>,
+    launched: usize,
+}
+
+/// Runs `commands` to their end, or until `interrupt` becomes true.
+pub async fn run(
+    commands: Vec<Command>,
+    settings: &Settings,
+    view: Arc<dyn View>,
+    interrupt: watch::Receiver<bool>,
+) -> Outcome {
+    let mut session = Session {
+        settings,
+        view,
+        interrupt,
+        embedded: None,
+        active: Vec::new(),
+        finished: Vec::new(),
+        launched: 0,
+    };
+    let mut error = session.run_all(commands).await.err();
+    if error.is_some() || *session.interrupt.borrow() {
+        for active in &session.active {
+            active.control.stop();
+        }
+    }
+    session.join(|_| true).await;
+    if let Some(embedded) = session.embedded.take()
+        && let Err(late) = embedded.stop()
+    {
+        error.get_or_insert(late);
+    }
+    Outcome { finished: session.finished, error }
+}
+
+impl Session<'_> {
+    async fn run_all(&mut self, commands: Vec<Command>) -> Result<(), SessionError> {
+        let planned = self.plan(commands)?;
+        self.check_space(&planned)?;
+        for step in planned {
+            if *self.interrupt.borrow() || self.finished.iter().any(Finished::failed) {
+                break;
+            }
+            match step {
+                Planned::Activity { prepared, wait } => {
+                    let id = self.launched;
+                    self.launch(*prepared).await?;
+                    if wait && self.launched > id {
+                        let last = self.active.len() - 1;
+                        self.join(|at| at == last).await;
+                    }
+                }
+                Planned::Other(Command::Await(alias)) => {
+                    let known = self.active.iter().any(|a| a.alias == alias)
+                        || self.finished.iter().any(|f| f.head.alias == alias);
+                    if !known {
+                        return Err(Diagnostic::error(format!("await: no activity `{alias}` was started")).into());
+                    }
+                    let aliases: Vec<bool> = self.active.iter().map(|a| a.alias == alias).collect();
+                    self.join(|at| aliases.get(at).copied().unwrap_or(false)).await;
+                }
+                Planned::Other(Command::Stop(patterns)) => {
+                    let hit: Vec<bool> = self
+                        .active
+                        .iter()
+                        .map(|active| patterns.iter().any(|p| p.is_match(&active.alias)))
+                        .collect();
+                    for (active, hit) in self.active.iter().zip(&hit) {
+                        if *hit {
+                            active.control.stop();
+                        }
+                    }
+                    self.join(|at| hit.get(at).copied().unwrap_or(false)).await;
+                }
+                Planned::Other(Command::WaitMillis(millis)) => {
+                    let mut interrupt = self.interrupt.clone();
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(millis)) => {}
+                        _ = interrupt.wait_for(|stop| *stop) => {}
+                    }
+                }
+                Planned::Other(Command::Activity { .. }) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares every activity, so that a slip in the last step is said before the first one runs.
+    fn plan(&self, commands: Vec<Command>) -> Result<Vec<Planned>, SessionError> {
+        let mut planned = Vec::new();
+        let mut errors: Vec<Diagnostic> = Vec::new();
+        let mut said: Vec<Diagnostic> = Vec::new();
+        for command in commands {
+            let Command::Activity { parameters, wait, scenario, step } = &command else {
+                planned.push(Planned::Other(command));
+                continue;
+            };
+            let request = Request {
+                parameters,
+                includes: &self.settings.includes,
+                scenario: scenario.as_deref(),
+                step: step.as_deref(),
+            };
+            match prepare::prepare(&request) {
+                Ok(prepared) => {
+                    // Steps of one scenario load the same file: what is odd in it is said once.
+                    for notice in &prepared.notices {
+                        if !said.contains(notice) {
+                            self.view.notice(notice);
+                            said.push(notice.clone());
+                        }
+                    }
+                    planned.push(Planned::Activity { prepared: Box::new(prepared), wait: *wait });
+                }
+                Err(SessionError::Usage(found)) => {
+                    errors.extend(found.into_iter().filter(|d| !errors.contains(d)).collect::<Vec<_>>());
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        if errors.is_empty() { Ok(planned) } else { Err(SessionError::Usage(errors)) }
+    }
+
+    fn data_dir(&self) -> Result<PathBuf, SessionError> {
+        self.settings.data_dir.clone().map_or_else(target::default_data_dir, Ok)
+    }
+
+    /// The activity's ops go to the embedded server: a driver takes a `connection` and nobody gave one.
+    fn wants_embedded(&self, prepared: &Prepared) -> bool {
+        self.settings.connection.is_none()
+            && !prepared.parameters.contains_key("connection")
+            && prepared.drivers().iter().any(|row| takes_connection(row))
+    }
+
+    /// Refuses a run that cannot fit on the disk, and speaks up before a large one.
+    fn check_space(&self, planned: &[Planned]) -> Result<(), SessionError> {
+        let mut total = 0.0;
+        let mut embedded = false;
+        for step in planned {
+            if let Planned::Activity { prepared, .. } = step
+                && self.wants_embedded(prepared)
+            {
+                embedded = true;
+                total += prepared.bytes_to_write();
+            }
+        }
+        if !embedded {
+            if self.settings.data_dir.is_some() {
+                self.view.notice(&Diagnostic::warning(
+                    "--data-dir has no effect: no activity of this run uses the embedded server",
+                ));
+            }
+            return Ok(());
+        }
+        let dir = self.data_dir()?;
+        if let Some(free) = target::free_bytes(&dir)
+            && total > free as f64
+        {
+            return Err(Diagnostic::error(format!(
+                "this run would write about {} into the embedded server at {}, where {} are free",
+                gigabytes(total),
+                dir.display(),
+                gigabytes(free as f64)
+            ))
+            .help("give fewer cycles or smaller values, --data-dir on a larger disk, or connection= for a server of yours")
+            .into());
+        }
+        if total > LARGE {
+            self.view.notice(
+                &Diagnostic::warning(format!(
+                    "this run will write about {} into the embedded server at {}",
+                    gigabytes(total),
+                    dir.display()
+                ))
+                .help("`nbrs server --drop` empties it"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Connects and starts one activity. Returns without starting it if it was interrupted meanwhile.
+    async fn launch(&mut self, mut prepared: Prepared) -> Result<(), SessionError> {
+        let embedded = if self.wants_embedded(&prepared) {
+            let dir = self.data_dir()?;
+            let server = match self.embedded.take() {
+                Some(server) => server,
+                None => Embedded::start(&dir)?,
+            };
+            prepared.parameters.insert("connection".to_owned(), server.uri());
+            self.embedded = Some(server);
+            Some(dir)
+        } else {
+            if let Some(uri) = &self.settings.connection
+                && prepared.drivers().iter().any(|row| takes_connection(row))
+            {
+                prepared.parameters.entry("connection".to_owned()).or_insert_with(|| uri.clone());
+            }
+            None
+        };
+
+        let mut interrupt = self.interrupt.clone();
+        let adapters = tokio::select! {
+            adapters = connect(&prepared) => adapters?,
+            _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
+        };
+        let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
+        let mut ops = Vec::new();
+        for op in prepared.ops {
+            let adapter = adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
+            if let Some(adapter) = adapter {
+                ops.push(ActivityOp { name: op.name, dispenser: adapter.dispenser(op.plan)? });
+            }
+        }
+        let activity = Activity {
+            alias: prepared.alias.clone(),
+            ops,
+            sequence: prepared.sequence,
+            cycles: prepared.cycles,
+            recycles: prepared.recycles,
+            stride: prepared.stride,
+            threads: prepared.threads,
+            cycle_rate: prepared.cycle_rate,
+            policy: prepared.policy,
+            max_tries: prepared.max_tries,
+        };
+        self.view.begin(&head);
+        let watching = Arc::new(Watching { head: Arc::clone(&head), view: Arc::clone(&self.view) });
+        let running = engine::start(activity, watching);
+        let control = running.control();
+        let end = tokio::spawn(supervise(
+            running,
+            head,
+            adapters.into_iter().map(|(_, adapter)| adapter).collect(),
+            Arc::clone(&self.view),
+            self.interrupt.clone(),
+        ));
+        self.active.push(Active { alias: prepared.alias, control, end });
+        self.launched += 1;
+        Ok(())
+    }
+
+    /// Waits for the active activities that `which` names by position.
+    async fn join(&mut self, which: impl Fn(usize) -> bool) {
+        let mut rest = Vec::new();
+        for (at, active) in std::mem::take(&mut self.active).into_iter().enumerate() {
+            if !which(at) {
+                rest.push(active);
+                continue;
+            }
+            if let Ok(finished) = active.end.await {
+                self.finished.push(finished);
+            }
+        }
+        self.active = rest;
+    }
+}
+
+fn takes_connection(row: &AdapterRow) -> bool {
+    row.parameters.iter().any(|parameter| parameter.name == "connection")
+}
+
+fn gigabytes(bytes: f64) -> String {
+    format!("{:.1} GB", bytes / 1e9)
+}
+
+type Connected = Vec<(&'static AdapterRow, Arc<dyn Adapter>)>;
+
+async fn connect(prepared: &Prepared) -> Result<Connected, SessionError> {
+    let mut adapters = Vec::new();
+    for row in prepared.drivers() {
+        let own = |name: &String| row.parameters.iter().any(|p| p.name == name);
+        let parameters =
+            prepared.parameters.iter().filter(|(name, _)| own(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        let config = Config { alias: prepared.alias.clone(), parameters, threads: prepared.threads };
+        let adapter = (row.connect)(config).await?;
+        adapter.warm_up().await?;
+        adapters.push((row, adapter));
+    }
+    Ok(adapters)
+}
+
+fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: &Connected) -> Head {
+    let ops = prepared
+        .ops
+        .iter()
+        .enumerate()
+        .map(|(at, op)| HeadOp {
+            name: op.name.clone(),
+            ratio: op.ratio,
+            share: prepared.share(at),
+            mean_bytes: op.mean_bytes,
+        })
+        .collect();
+    Head {
+        id,
+        alias: prepared.alias.clone(),
+        workload: prepared.workload.clone(),
+        scenario: prepared.scenario.clone(),
+        step: prepared.step.clone(),
+        ops,
+        cycles: prepared.cycles.clone(),
+        recycles: prepared.recycles,
+        stride: prepared.stride,
+        threads: prepared.threads,
+        rate: prepared.cycle_rate,
+        targets: adapters.iter().map(|(_, adapter)| adapter.facts().clone()).collect(),
+        bytes_to_write: prepared.bytes_to_write(),
+        embedded,
+        uses_stdout: prepared.uses_stdout(),
+    }
+}
+
+/// Waits for one activity, tells the view where it stands, and passes an interrupt on.
+async fn supervise(
+    running: Running,
+    head: Arc<Head>,
+    adapters: Vec<Arc<dyn Adapter>>,
+    view: Arc<dyn View>,
+    mut interrupt: watch::Receiver<bool>,
+) -> Finished {
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let control = running.control();
+    let wait = running.wait(DRAIN);
+    tokio::pin!(wait);
+    let mut asked = false;
+    let result = loop {
+        tokio::select! {
+            result = &mut wait => break result,
+            _ = tick.tick() => view.progress(&head, control.progress()),
+            stop = interrupt.wait_for(|stop| *stop), if !asked => {
+                // A sender that is gone can ask for nothing any more.
+                if stop.is_ok() {
+                    control.stop();
+                }
+                asked = true;
+            }
+        }
+    };
+    let mut close_error = None;
+    for adapter in adapters {
+        if let Err(error) = adapter.close().await {
+            close_error.get_or_insert(error.to_string());
+        }
+    }
+    let finished = Finished { head, result, close_error };
+    view.end(&finished);
+    finished
+}

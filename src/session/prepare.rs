@@ -1,0 +1,431 @@
+//! Parameters → an activity that is ready to connect: workload loaded, ops selected and compiled, numbers
+//! read. Contacts nothing, so that whatever is wrong is said before anything is touched.
+
+use super::SessionError;
+use super::parameters;
+use crate::adapters::{ADAPTERS, AdapterRow};
+use crate::plan::{self, Body, OpPlan};
+use crate::policy::Policy;
+use crate::sequence::{self, Sequencer};
+use crate::span::{Diagnostic, Text, nearest};
+use crate::units::{self, Rate};
+use crate::workload::tags::TagFilter;
+use crate::workload::{self, Data, LoadOptions, OpTemplate, Workload};
+use indexmap::IndexMap;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// How many cycles of an op are bound to learn its size.
+const SIZE_SAMPLES: usize = 64;
+
+/// A sequence longer than this is a slip of the pen, not a mix of ops.
+const LONGEST_SEQUENCE: u64 = 1 << 20;
+
+/// One op of a prepared activity.
+pub struct PreparedOp {
+    pub name: String,
+    pub driver: &'static AdapterRow,
+    pub ratio: u64,
+    pub plan: OpPlan,
+    /// Mean bytes of the op as sent, by sampling; unknown if none of the samples could be bound.
+    pub mean_bytes: Option<f64>,
+    /// It writes documents: its bytes count towards what the run will write.
+    pub writes: bool,
+}
+
+/// An activity that is ready to connect.
+pub struct Prepared {
+    pub alias: String,
+    /// The workload as named, or `None` for `op=`.
+    pub workload: Option<String>,
+    pub scenario: Option<String>,
+    pub step: Option<String>,
+    pub ops: Vec<PreparedOp>,
+    /// Entry `cycle % len` is the position in `ops`.
+    pub sequence: Vec<usize>,
+    pub cycles: Range<u64>,
+    pub recycles: u64,
+    pub stride: u64,
+    pub threads: usize,
+    pub cycle_rate: Option<Rate>,
+    pub policy: Policy,
+    pub max_tries: u32,
+    /// Parameters for the drivers.
+    pub parameters: IndexMap<String, String>,
+    pub notices: Vec<Diagnostic>,
+}
+
+impl Prepared {
+    /// Cycles to run, passes included.
+    pub fn cycles_asked(&self) -> u64 {
+        (self.cycles.end - self.cycles.start).saturating_mul(self.recycles)
+    }
+
+    /// The share of cycles that run the op at `position`, between 0 and 1.
+    pub fn share(&self, position: usize) -> f64 {
+        let hits = self.sequence.iter().filter(|&&op| op == position).count();
+        hits as f64 / self.sequence.len().max(1) as f64
+    }
+
+    /// Bytes that the run will write to the server, by sampling.
+    pub fn bytes_to_write(&self) -> f64 {
+        let cycles = self.cycles_asked() as f64;
+        let writing = self.ops.iter().enumerate().filter(|(_, op)| op.writes);
+        writing.map(|(at, op)| op.mean_bytes.unwrap_or(0.0) * self.share(at) * cycles).sum()
+    }
+
+    /// The drivers of the ops, each once, in order.
+    pub fn drivers(&self) -> Vec<&'static AdapterRow> {
+        let mut rows: Vec<&'static AdapterRow> = Vec::new();
+        for op in &self.ops {
+            if !rows.iter().any(|row| row.name == op.driver.name) {
+                rows.push(op.driver);
+            }
+        }
+        rows
+    }
+
+    /// An op of this activity writes its text to the process's standard output.
+    pub fn uses_stdout(&self) -> bool {
+        self.drivers().iter().any(|row| row.name == "stdout")
+            && self.parameters.get("filename").is_none_or(|name| name == "stdout")
+    }
+}
+
+/// What an activity is prepared from.
+pub struct Request<'a> {
+    pub parameters: &'a IndexMap<String, String>,
+    pub includes: &'a [PathBuf],
+    pub scenario: Option<&'a str>,
+    pub step: Option<&'a str>,
+}
+
+/// A workload and the ops of it that the tag filter selects.
+pub struct Selected {
+    pub workload: Option<Workload>,
+    pub ops: Vec<OpTemplate>,
+    pub notices: Vec<Diagnostic>,
+    /// Parameters under their canonical names.
+    pub parameters: IndexMap<String, String>,
+}
+
+/// A row of the driver table by name; the error names the nearest.
+pub fn driver(name: &str) -> Result<&'static AdapterRow, Diagnostic> {
+    ADAPTERS.iter().copied().find(|row| row.name == name).ok_or_else(|| {
+        let names = || ADAPTERS.iter().map(|row| row.name);
+        let error = Diagnostic::error(format!("there is no driver `{name}`"));
+        match nearest(name, names()).first() {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help(format!("there are: {}", names().collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+/// A parameter's value as a text that errors can point into.
+fn placed(name: &str, value: &str) -> Text {
+    Text::of_source(format!("parameter {name}"), value)
+}
+
+fn parameter_error(name: &str, value: &str, error: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(format!("parameter `{name}={value}`: {error}"))
+}
+
+/// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver.
+pub fn select(request: &Request) -> Result<Selected, SessionError> {
+    let given = parameters::canonical(request.parameters)?;
+    let mut notices = Vec::new();
+    let (workload, whole) = match (given.get("op"), given.get("workload")) {
+        (Some(text), _) => {
+            // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
+            let loaded = workload::from_op_text(&placed("op", &unescape(text)))?;
+            (None, loaded)
+        }
+        (None, Some(name)) => {
+            let options = LoadOptions { includes: request.includes, params: &given };
+            let loaded = workload::load(name, &options)?;
+            (Some(loaded.clone()), loaded)
+        }
+        (None, None) => {
+            return Err(Diagnostic::error("an activity needs `workload=` or `op=`")
+                .help("`nbrs --list-workloads` lists the bundled ones")
+                .into());
+        }
+    };
+    notices.extend(whole.warnings.iter().cloned());
+    let filter = match given.get("tags") {
+        Some(text) => TagFilter::parse(&placed("tags", text))?,
+        None => TagFilter::parse(&placed("tags", ""))?,
+    };
+    let ops = if whole.ops.is_empty() { Vec::new() } else { filter.select(&whole)? };
+    Ok(Selected { workload: workload.or(Some(whole)), ops, notices, parameters: given })
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('\\') => out.push('\\'),
+            Some(other) => {
+                out.push('\\');
+                out.push(other);
+            }
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+/// A field of an op, looked up where the reference does: op fields, then params.
+fn field<'a>(op: &'a OpTemplate, name: &str) -> Option<&'a workload::Node> {
+    op.op.get(name).or_else(|| op.params.get(name))
+}
+
+fn node_text(node: &workload::Node) -> Option<String> {
+    match &node.data {
+        Data::Text(text) => Some(text.as_str().to_owned()),
+        Data::Int(number) => Some(number.to_string()),
+        Data::Float(number) => Some(number.to_string()),
+        Data::Bool(value) => Some(value.to_string()),
+        Data::Null | Data::List(_) | Data::Map(_) => None,
+    }
+}
+
+fn op_driver(
+    op: &OpTemplate,
+    default: &'static AdapterRow,
+    notices: &mut Vec<Diagnostic>,
+) -> Result<&'static AdapterRow, Diagnostic> {
+    if let Some(node) = field(op, "driver") {
+        let name = node_text(node).unwrap_or_default();
+        return driver(&name).map_err(|error| error.at(node.location.clone()));
+    }
+    if let Some(node) = field(op, "type") {
+        let name = node_text(node).unwrap_or_default();
+        match driver(&name) {
+            Ok(row) => return Ok(row),
+            // The reference takes any `type` for a driver's name and fails; some of its own files carry one
+            // that means something else.
+            Err(_) if op.params.contains_key("type") => notices.push(
+                Diagnostic::warning(format!("{}: `type: {name}` names no driver and has no effect", op.name))
+                    .at(node.location.clone()),
+            ),
+            Err(_) => {}
+        }
+    }
+    Ok(default)
+}
+
+fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
+    let Some(node) = field(op, "ratio") else { return Ok(1) };
+    let text = node_text(node).unwrap_or_default();
+    text.trim().parse::<u64>().map_err(|_| {
+        Diagnostic::error(format!("{}: `ratio` must be a whole number from 0 up, not `{text}`", op.name))
+            .at(node.location.clone())
+    })
+}
+
+/// Parameters of an op that have a meaning for the engine or for a driver; others are noticed once per name.
+const OP_PARAMETERS: &[&str] =
+    &["ratio", "driver", "type", "instrument", "name", "database", "connection", "newline", "suffix"];
+
+/// Prepares an activity. Everything that can be wrong before contact is said here.
+pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
+    let Selected { workload, mut ops, mut notices, parameters } = select(request)?;
+    let variables: Vec<String> =
+        workload.iter().flat_map(|w| w.variables.iter().map(|v| v.name.clone())).collect();
+    let bare = ops.is_empty();
+    let default = match parameters.get("driver") {
+        Some(name) => driver(name)?,
+        None if bare => driver("stdout")?,
+        None => driver("mongodb")?,
+    };
+    if bare {
+        let bindings = workload.as_ref().map(|w| w.document_bindings.clone()).unwrap_or_default();
+        match default.synthesise {
+            Some(make) => ops.push(make(&bindings, &parameters).map_err(Diagnostic::error)?),
+            None => {
+                return Err(Diagnostic::error(format!(
+                    "there are no ops for driver `{}`, and it makes none of its own",
+                    default.name
+                ))
+                .help("give the workload `ops:`, or use driver=stdout to print its bindings")
+                .into());
+            }
+        }
+    }
+
+    let mut drivers: Vec<&str> = vec![default.name];
+    let mut chosen = Vec::new();
+    for op in &ops {
+        let row = op_driver(op, default, &mut notices)?;
+        if !drivers.contains(&row.name) {
+            drivers.push(row.name);
+        }
+        chosen.push((row, op_ratio(op)?));
+    }
+    parameters::check_known(&parameters, &drivers, &variables)?;
+    notice_idle_params(&ops, &mut notices);
+
+    let get = |name: &str| parameters.get(name).map(String::as_str);
+    let sequencer = match get("seq") {
+        None => Sequencer::default(),
+        Some(name) => Sequencer::parse(name).ok_or_else(|| {
+            Diagnostic::error(format!("`seq={name}` is no order of ops"))
+                .help("there are: bucket, interval, concat")
+        })?,
+    };
+
+    // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
+    let mut failures = Vec::new();
+    let mut prepared: Vec<PreparedOp> = Vec::new();
+    for (op, (row, ratio)) in ops.iter().zip(&chosen) {
+        if *ratio == 0 {
+            continue;
+        }
+        match plan::compile(op, row.form) {
+            Ok(compiled) => {
+                notices.extend(compiled.notices);
+                prepared.push(PreparedOp {
+                    name: op.name.clone(),
+                    driver: row,
+                    ratio: *ratio,
+                    writes: writes(&compiled.plan),
+                    plan: compiled.plan,
+                    mean_bytes: None,
+                });
+            }
+            Err(errors) => failures.extend(errors),
+        }
+    }
+    if !failures.is_empty() {
+        return Err(SessionError::Usage(failures));
+    }
+    if prepared.is_empty() {
+        return Err(Diagnostic::error("every selected op has ratio 0: there is nothing to run")
+            .help("give one of them a `ratio` of at least 1")
+            .into());
+    }
+    let ratios: Vec<u64> = prepared.iter().map(|op| op.ratio).collect();
+    let length = ratios.iter().try_fold(0u64, |sum, r| sum.checked_add(*r)).unwrap_or(u64::MAX);
+    if length > LONGEST_SEQUENCE {
+        return Err(Diagnostic::error(format!("the ratios of the selected ops add up to {length}"))
+            .help(format!("a sequence holds at most {LONGEST_SEQUENCE} ops: divide the ratios by a common factor"))
+            .into());
+    }
+    let sequence = sequence::table(&ratios, sequencer);
+
+    let whole = |name: &str, least: u64, default: u64| -> Result<u64, Diagnostic> {
+        let Some(text) = get(name) else { return Ok(default) };
+        let number = units::count(text).map_err(|e| parameter_error(name, text, e))?;
+        if number < least {
+            return Err(parameter_error(name, text, format!("at least {least}")));
+        }
+        Ok(number)
+    };
+    let stride = whole("stride", 1, sequence.len() as u64)?;
+    let cycles = match get("cycles") {
+        Some(text) => units::cycles(text).map_err(|e| parameter_error("cycles", text, e))?,
+        None => 0..stride,
+    };
+    if cycles.end > i64::MAX as u64 {
+        return Err(parameter_error("cycles", get("cycles").unwrap_or(""), "cycles end at 2^63-1").into());
+    }
+    let recycles = whole("recycles", 1, 1)?;
+    let max_tries = u32::try_from(whole("maxtries", 1, 10)?)
+        .map_err(|_| parameter_error("maxtries", get("maxtries").unwrap_or(""), "too many"))?;
+    let asked = (cycles.end - cycles.start).saturating_mul(recycles);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = match get("threads") {
+        Some(text) => units::threads(text, cores, asked).map_err(|e| parameter_error("threads", text, e))?,
+        None => 1,
+    };
+    let cycle_rate = match get("cyclerate") {
+        Some(text) => Some(units::rate(text).map_err(|e| parameter_error("cyclerate", text, e))?),
+        None => None,
+    };
+    let policy = match get("errors") {
+        Some(text) => Policy::parse(text).map_err(|e| parameter_error("errors", text, e))?,
+        None => Policy::default(),
+    };
+    if asked > 1000 && get("threads").is_none() {
+        notices.push(
+            Diagnostic::warning(format!("{asked} cycles on 1 thread"))
+                .help("`threads=N` or `threads=auto` runs ops side by side"),
+        );
+    }
+
+    for op in &mut prepared {
+        op.mean_bytes = plan::sample_bytes(&op.plan, cycles.clone(), SIZE_SAMPLES);
+    }
+
+    let name = request.parameters.get("workload").or_else(|| request.parameters.get("yaml")).cloned();
+    let name = if parameters.contains_key("op") { None } else { name };
+    let alias = parameters
+        .get("alias")
+        .cloned()
+        .or_else(|| name.clone())
+        .unwrap_or_else(|| format!("{}0", default.name.to_uppercase()));
+    Ok(Prepared {
+        alias,
+        workload: name,
+        scenario: request.scenario.map(str::to_owned),
+        step: request.step.map(str::to_owned),
+        ops: prepared,
+        sequence,
+        cycles,
+        recycles,
+        stride,
+        threads: threads.max(1),
+        cycle_rate,
+        policy,
+        max_tries,
+        parameters,
+        notices,
+    })
+}
+
+fn writes(plan: &OpPlan) -> bool {
+    match &plan.body {
+        Body::Command(template) => {
+            matches!(template.command(), Some("insert" | "update" | "findAndModify" | "findandmodify"))
+        }
+        Body::Text(_) | Body::Fields(_) => false,
+    }
+}
+
+fn notice_idle_params(ops: &[OpTemplate], notices: &mut Vec<Diagnostic>) {
+    let mut said: Vec<&str> = Vec::new();
+    for op in ops {
+        for (name, node) in &op.params {
+            if OP_PARAMETERS.contains(&name.as_str()) || said.contains(&name.as_str()) {
+                continue;
+            }
+            said.push(name);
+            notices.push(
+                Diagnostic::warning(format!("op parameter `{name}` has no effect here"))
+                    .at(node.location.clone()),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backslashes_of_a_shell_word_are_read_as_the_reference_reads_them() {
+        for (typed, meant) in
+            [(r"a\nb", "a\nb"), (r"a\tb", "a\tb"), (r"a\\nb", r"a\nb"), (r"\d", r"\d"), ("a\\", "a\\")]
+        {
+            assert_eq!(unescape(typed), meant, "{typed}");
+        }
+    }
+}

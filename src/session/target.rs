@@ -1,0 +1,106 @@
+//! The target of a run: the URI that the user gave, or the embedded server with its data directory.
+
+use super::SessionError;
+use crate::server::{Server, ServerConfig, ServerError};
+use crate::span::Diagnostic;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use tokio::sync::oneshot;
+
+/// The data directory of the embedded server if the user names none: the platform's place for user data.
+pub fn default_data_dir() -> Result<PathBuf, SessionError> {
+    directories::ProjectDirs::from("", "", "nbrs").map(|dirs| dirs.data_dir().to_owned()).ok_or_else(|| {
+        SessionError::usage(
+            Diagnostic::error("there is no home directory to keep the embedded server's data in")
+                .help("name one with --data-dir"),
+        )
+    })
+}
+
+/// Bytes free for us on the file system that holds `path` (or the nearest folder above it that exists).
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let there = path.ancestors().find(|p| p.exists())?;
+    let stat = rustix::fs::statvfs(if there.as_os_str().is_empty() { Path::new(".") } else { there }).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The embedded server of this process. It has a runtime of its own, so that its disk does not hold up the
+/// threads that measure.
+pub struct Embedded {
+    port: u16,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<Result<(), ServerError>>>,
+}
+
+impl Embedded {
+    /// Starts it on a free loopback port.
+    pub fn start(data_dir: &Path) -> Result<Embedded, SessionError> {
+        let config = ServerConfig { data_dir: data_dir.to_owned(), port: 0 };
+        let (ready, started) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = thread::Builder::new()
+            .name("embedded-server".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_multi_thread()
+                    .worker_threads(2)
+                    .thread_name("embedded-server")
+                    .enable_all()
+                    .build();
+                let runtime = match runtime {
+                    Ok(runtime) => runtime,
+                    Err(error) => {
+                        let _ = ready.send(Err(ServerError::Store(format!("no runtime: {error}"))));
+                        return Ok(());
+                    }
+                };
+                runtime.block_on(async move {
+                    let server = match Server::start(config).await {
+                        Ok(server) => server,
+                        Err(error) => {
+                            let _ = ready.send(Err(error));
+                            return Ok(());
+                        }
+                    };
+                    let _ = ready.send(Ok(server.address().port()));
+                    let _ = stopped.await;
+                    server.stop().await
+                })
+            })
+            .map_err(|error| SessionError::Target(format!("cannot start the embedded server: {error}")))?;
+        match started.recv() {
+            Ok(Ok(port)) => Ok(Embedded { port, stop: Some(stop), thread: Some(thread) }),
+            Ok(Err(error)) => Err(match error {
+                ServerError::InUse(_) => SessionError::usage(Diagnostic::error(error.to_string())),
+                _ => SessionError::Target(format!("cannot start the embedded server: {error}")),
+            }),
+            Err(_) => Err(SessionError::Target("the embedded server ended while it started".to_owned())),
+        }
+    }
+
+    pub fn uri(&self) -> String {
+        format!("mongodb://127.0.0.1:{}", self.port)
+    }
+
+    /// Stops it with everything acknowledged on disk.
+    pub fn stop(mut self) -> Result<(), SessionError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), SessionError> {
+        drop(self.stop.take());
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        match thread.join() {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(SessionError::Target(format!("the embedded server did not end well: {error}"))),
+            Err(_) => Err(SessionError::Target("the embedded server did not end well".to_owned())),
+        }
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // A session that fails midway still leaves the store on disk; there is nobody left to tell.
+        let _ = self.end();
+    }
+}

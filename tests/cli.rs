@@ -1,0 +1,469 @@
+//! The program as its users meet it: words in; stdout, stderr and an exit code out.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder of its own for one test: working directory, home and data directory.
+struct Place {
+    dir: TempDir,
+}
+
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    /// Checks the exit code and that stderr has every part.
+    #[track_caller]
+    fn refused(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "no `{part}` in stderr:\n{}", self.stderr);
+        }
+    }
+
+    #[track_caller]
+    fn ok(&self) -> &Ran {
+        assert_eq!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}:\n{}", self.stdout))
+    }
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { dir: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).expect("the temporary folder takes files");
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("nbrs"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("HOME", self.path())
+            .env("XDG_DATA_HOME", self.path().join("data-home"))
+            .env_remove("NBRS_CONNECTION")
+            .env_remove("NBRS_TEST_URI")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let output = self.command(args).output().expect("the program starts");
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+
+    /// The result file of a run.
+    #[track_caller]
+    fn result(&self, args: &[&str]) -> (Ran, serde_json::Value) {
+        let mut args = args.to_vec();
+        args.extend(["--report-json-to", "result.json"]);
+        let ran = self.run(&args);
+        let text = std::fs::read_to_string(self.path().join("result.json"))
+            .unwrap_or_else(|e| panic!("no result: {e}\nstderr:\n{}", ran.stderr));
+        (ran, serde_json::from_str(&text).expect("the result is JSON"))
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    }
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
+}
+
+/// Waits for a child that must end within `limit`, and gives its code, stdout and stderr.
+#[track_caller]
+fn ended(mut child: Child, limit: Duration) -> Ran {
+    let start = Instant::now();
+    while child.try_wait().expect("the child can be waited for").is_none() {
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            panic!("still running after {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().expect("the child can be waited for");
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+const SMALL: [&str; 2] = ["mintext=50", "maxtext=150"];
+
+// ---- looking ----
+
+#[test]
+fn alone_it_says_what_to_paste() {
+    let ran = Place::new().run(&[]);
+    ran.ok();
+    assert!(ran.stdout.lines().filter(|line| line.trim_start().starts_with("nbrs ")).count() >= 3);
+}
+
+#[test]
+fn the_lists_name_what_is_bundled() {
+    let place = Place::new();
+    let scenarios = place.run(&["--list-scenarios"]);
+    for line in ["    nbrs mongodb-keyvalue2 default", "    nbrs mongodb-tabular2 default", "    nbrs mongodb-basic default"]
+    {
+        assert!(scenarios.ok().stdout.lines().any(|l| l == line), "no `{line}` in\n{}", scenarios.stdout);
+    }
+    assert!(place.run(&["--list-workloads"]).ok().stdout.lines().any(|l| l == "mongodb-keyvalue2"));
+    assert_eq!(place.run(&["--list-drivers"]).ok().stdout, "mongodb\nstdout\ndiag\n");
+    assert!(place.run(&["--list-functions"]).ok().stdout.contains("HashRange"));
+}
+
+#[test]
+fn a_bundled_workload_is_copied_once_and_runs_from_its_copy() {
+    let place = Place::new();
+    place.run(&["--copy", "mongodb-basic"]).ok();
+    assert!(place.path().join("mongodb-basic.yaml").exists());
+    place.run(&["--copy", "mongodb-basic"]).refused(2, &["mongodb-basic.yaml", "exists"]);
+    let shown = place.run(&["show", "workload=mongodb-basic.yaml", "tags=block:rampup", "cycles=1", "--json"]);
+    assert!(shown.ok().stdout.starts_with(r#"{"cycle":0,"op":"rampup__insert","command":{"insert":"keyvalue""#));
+    place.run(&["--copy", "mongodb-basics"]).refused(2, &["mongodb-basic"]);
+}
+
+#[test]
+fn eval_shows_values_by_cycle() {
+    let place = Place::new();
+    assert_eq!(place.run(&["eval", "Mod(3)", "--at", "2..5,9"]).ok().stdout, "2\t2\n3\t0\n4\t1\n9\t0\n");
+    let json = place.run(&["eval", "Hash(); Mod(10)", "--at", "0,1", "--json"]);
+    assert_eq!(json.ok().stdout, "{\"recipe\":\"Hash(); Mod(10)\",\"values\":[[0,9],[1,4]],\"type\":\"Long\"}\n");
+    place.file("recipes.txt", "Mod(5)\nModd(5)\n");
+    let from = place.run(&["eval", "--from", "recipes.txt", "--at", "7", "--json"]);
+    assert_eq!(from.code, 2);
+    let lines: Vec<&str> = from.stdout.lines().collect();
+    assert_eq!(lines[0], r#"{"recipe":"Mod(5)","values":[[7,2]],"type":"Long"}"#);
+    assert!(lines[1].starts_with(r#"{"recipe":"Modd(5)","error":"#), "{}", lines[1]);
+}
+
+#[test]
+fn show_prints_the_commands_of_one_stride_and_contacts_nothing() {
+    let place = Place::new();
+    let shown = place.run(&["show", "workload=mongodb-keyvalue2", "tags=block:main.*", "--json", SMALL[0], SMALL[1]]);
+    let lines: Vec<serde_json::Value> =
+        shown.ok().stdout.lines().map(|line| serde_json::from_str(line).expect("a JSON text a line")).collect();
+    assert_eq!(lines.len(), 10);
+    assert_eq!(lines[0]["op"], "main-read__main-select");
+    assert_eq!(lines[1]["op"], "main-write__main-insert");
+    assert_eq!(lines[1]["command"]["documents"][0]["key"], "681537631");
+    assert!(!place.path().join("data-home").exists(), "nothing was opened");
+}
+
+#[test]
+fn describe_gives_the_selected_op_templates() {
+    let place = Place::new();
+    let described = place.run(&["describe", "workload=mongodb-keyvalue2", "tags=block:rampup", "--json"]);
+    let ops = described.ok().json();
+    assert_eq!(ops.as_array().map(Vec::len), Some(1));
+    assert_eq!(ops[0]["name"], "rampup__rampup-insert");
+    assert_eq!(ops[0]["tags"]["block"], "rampup");
+    assert!(ops[0]["op"]["stmt"].is_string());
+}
+
+// ---- errors before anything is contacted ----
+
+#[test]
+fn usage_errors_name_the_nearest_and_contact_nothing() {
+    let place = Place::new();
+    place.file("f.yaml", "bindings:\n  k: Modd(5)\nops:\n  op1: |\n    { find: \"c\", filter: { k: \"{k}\" } }\n");
+    for (args, parts) in [
+        (vec!["run", "workload=mongodb-keyvalue"], vec!["mongodb-keyvalue2"]),
+        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:ramp"], vec!["rampup"]),
+        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cyclrate=5"], vec!["cyclerate"]),
+        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cycles=50q"], vec!["50q"]),
+        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "driver=mongo"], vec!["mongodb"]),
+        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "errors=stopp"], vec!["stop", "retry"]),
+        (vec!["run", "workload=f.yaml"], vec!["f.yaml:2:6", "Mod", "^"]),
+        (vec!["mongodb-keyvalue2", "defalt"], vec!["default"]),
+        (vec!["mongodb-keyvalue2", "default", "mintxt=5"], vec!["mintext"]),
+        (vec!["rum", "workload=mongodb-keyvalue2"], vec!["run"]),
+    ] {
+        let ran = place.run(&args);
+        ran.refused(2, &parts);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        assert!(!place.path().join("data-home").exists(), "{args:?} opened the store");
+    }
+}
+
+#[test]
+fn errors_in_files_have_their_place_and_a_caret() {
+    let place = Place::new();
+    for (name, text, place_text) in [
+        ("tab.yaml", "ops:\n\tbad: x\n", "tab.yaml:2:1"),
+        ("twice.yaml", "ops:\n  a: x\n  a: y\n", "twice.yaml:3:3"),
+        ("recipe.yaml", "ops:\n  a: \"{ find: 'c', n: {{Mod(}} }\"\n", "recipe.yaml:2:"),
+        ("json.yaml", "ops:\n  a: |\n    {\n      find: \"c\",\n      filter: { k: @ }\n    }\n", "json.yaml:5:20"),
+        ("missing.yaml", "bindings:\n  key: Mod(5)\nops:\n  a: |\n    { find: \"c\", filter: { k: {kez} } }\n", "missing.yaml:5:"),
+    ] {
+        place.file(name, text);
+        let ran = place.run(&["run", &format!("workload={name}"), "driver=mongodb"]);
+        ran.refused(2, &[place_text]);
+    }
+}
+
+#[test]
+fn a_run_that_cannot_fit_on_the_disk_is_refused_before_its_first_op() {
+    let place = Place::new();
+    let ran = place.run(&["mongodb-keyvalue2", "default", "rampup-cycles=1000000000", "main-cycles=1"]);
+    ran.refused(2, &["free", "GB", "cycles"]);
+    assert!(!place.path().join("data-home").exists());
+}
+
+// ---- targets that cannot be reached ----
+
+#[test]
+fn an_unreachable_server_is_one_message_within_five_seconds_and_no_password() {
+    let place = Place::new();
+    let start = Instant::now();
+    let ran = place.run(&[
+        "run",
+        "workload=mongodb-basic",
+        "tags=block:read",
+        "connection=mongodb://someone:s3cr%40t@127.0.0.1:1/",
+    ]);
+    ran.refused(3, &["127.0.0.1:1"]);
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    for secret in ["s3cr", "s3cr@t", "s3cr%40t"] {
+        assert!(!ran.stderr.contains(secret) && !ran.stdout.contains(secret), "{}", ran.stderr);
+    }
+    assert_eq!(ran.stderr.matches("error").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn two_processes_cannot_share_a_data_directory() {
+    let place = Place::new();
+    let data = place.path().join("d");
+    let data = data.to_str().expect("a UTF-8 path");
+    let mut server = place.start(&["server", "--port", "0", "--data-dir", data]);
+    let mut line = String::new();
+    let stdout = server.stdout.take().expect("piped");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("it says where it listens");
+    let uri = line.trim().strip_prefix("listening on ").expect("the ready line").to_owned();
+    assert!(uri.starts_with("mongodb://127.0.0.1:"), "{uri}");
+    let second = place.run(&["run", "workload=mongodb-basic", "tags=block:rampup", "--data-dir", data]);
+    second.refused(2, &["nbrs server"]);
+    // The way that the message names.
+    let connection = format!("connection={uri}");
+    place.run(&["run", "workload=mongodb-basic", "tags=block:rampup", "cycles=10", &connection]).ok();
+    signal(&server, rustix::process::Signal::TERM);
+    assert_eq!(ended(server, Duration::from_secs(10)).code, 0);
+    let read = place.result(&["run", "workload=mongodb-basic", "tags=block:rampup", "cycles=10", "--data-dir", data]).1;
+    let op = &read["activities"][0]["ops"][0];
+    assert_eq!(op["errors"]["DuplicateKey"], 10, "what was written before is there: {op}");
+}
+
+// ---- running ----
+
+#[test]
+fn every_cycle_is_run_once_whatever_the_threads() {
+    let place = Place::new();
+    for (cycles, threads) in [("100", "3"), ("1", "1000"), ("10..17", "4")] {
+        let (ran, result) =
+            place.result(&["run", "op=noop", "driver=diag", &format!("cycles={cycles}"), &format!("threads={threads}")]);
+        ran.ok();
+        let asked = match cycles {
+            "10..17" => 7,
+            number => number.parse().expect("a number"),
+        };
+        let activity = &result["activities"][0];
+        assert_eq!(activity["cycles"]["asked"], asked);
+        assert_eq!(activity["cycles"]["done"], asked);
+        assert_eq!(activity["ops"][0]["ok"], asked);
+    }
+    let (ran, result) = place.result(&["run", "op=noop", "driver=diag", "cycles=0"]);
+    ran.ok();
+    assert_eq!(result["activities"][0]["cycles"]["done"], 0);
+}
+
+#[test]
+fn what_ops_print_has_stdout_for_itself() {
+    let place = Place::new();
+    let ran = place.run(&["run", "driver=stdout", r"op={{Identity()}}\n", "cycles=3"]);
+    assert_eq!(ran.ok().stdout, "0\n1\n2\n");
+    assert!(ran.stderr.contains("stmt1") || ran.stderr.contains("block0"), "the summary is on stderr:\n{}", ran.stderr);
+    place.file("b.yaml", "bindings:\n  alpha: Mod(2)\n  beta: NumberNameToString()\n");
+    let bare = place.run(&["run", "workload=b.yaml", "cycles=2", "format=csv"]);
+    assert_eq!(bare.ok().stdout.lines().count(), 2, "{}", bare.stdout);
+}
+
+#[test]
+fn an_op_error_ends_the_run_with_exit_1_and_the_steps_after_it_do_not_run() {
+    let place = Place::new();
+    place.file(
+        "s.yaml",
+        "scenarios:\n  default:\n    one: run driver=diag tags=block:bad cycles=10\n    two: run driver=diag tags=block:good cycles=10\n\
+         blocks:\n  bad:\n    ops:\n      op1:\n        op:\n          erroroncycle: erroroncycle=5\n  good:\n    ops:\n      op2:\n        op: noop\n",
+    );
+    let (ran, result) = place.result(&["s.yaml"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(result["activities"].as_array().map(Vec::len), Some(1));
+    assert_eq!(result["activities"][0]["ops"][0]["ok"], 5);
+    assert_eq!(result["run"]["status"], "failed");
+    let (ran, result) = place.result(&["s.yaml", "errors=counter"]);
+    ran.ok();
+    assert_eq!(result["activities"][0]["cycles"]["done"], 10);
+    assert_eq!(result["activities"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_run_of_which_nothing_succeeded_is_not_a_success() {
+    let place = Place::new();
+    let ran = place.run(&["run", "driver=diag", "op=erroroncycle=0", "cycles=1", "errors=counter"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+}
+
+#[test]
+fn the_first_try_of_the_readme_loads_and_reads_what_it_loaded() {
+    let place = Place::new();
+    let mut schema = vec!["run", "workload=mongodb-keyvalue2", "tags=block:schema"];
+    schema.extend(SMALL);
+    place.run(&schema).ok();
+    let mut rampup = vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cycles=2k", "threads=8"];
+    rampup.extend(SMALL);
+    let (ran, loaded) = place.result(&rampup);
+    ran.ok();
+    assert!(ran.stderr.contains("embedded server"), "{}", ran.stderr);
+    assert_eq!(loaded["activities"][0]["ops"][0]["ok"], 2000);
+    let mut main = vec!["run", "workload=mongodb-keyvalue2", "tags=block:main.*", "cycles=2k", "threads=8"];
+    main.extend(SMALL);
+    let (ran, result) = place.result(&main);
+    ran.ok();
+    let ops = result["activities"][0]["ops"].as_array().expect("ops");
+    let select = ops.iter().find(|op| op["name"] == "main-read__main-select").expect("the read op");
+    assert_eq!(select["ok"], 1000);
+    assert_eq!(select["docs_returned"], 1000, "every read returned its document");
+    let insert = ops.iter().find(|op| op["name"] == "main-write__main-insert").expect("the write op");
+    assert_eq!(insert["errors"]["DuplicateKey"], 1000, "main-write repeats the keys of rampup");
+}
+
+#[test]
+fn every_bundled_scenario_can_be_run_twice_with_small_sizes() {
+    let place = Place::new();
+    for scenario in [
+        vec!["mongodb-keyvalue2", "rampup-cycles=200", "main-cycles=200", SMALL[0], SMALL[1]],
+        vec!["mongodb-tabular2", "rampup-cycles=200", "main-cycles=200"],
+        vec!["mongodb-basic", "rampup-cycles=200", "write-cycles=200", "read-cycles=200"],
+    ] {
+        for _ in 0..2 {
+            let (ran, result) = place.result(&scenario);
+            ran.ok();
+            assert_eq!(result["activities"].as_array().map(Vec::len), Some(4), "{scenario:?}");
+        }
+    }
+}
+
+#[test]
+fn a_collection_that_is_there_names_the_ways_out() {
+    let place = Place::new();
+    place.run(&["run", "workload=mongodb-keyvalue2", "tags=block:schema"]).ok();
+    let again = place.run(&["run", "workload=mongodb-keyvalue2", "tags=block:schema"]);
+    assert_eq!(again.code, 1);
+    let said = format!("{}{}", again.stdout, again.stderr);
+    assert!(said.contains("tags=block:drop-collection") && said.contains("database="), "{said}");
+}
+
+// ---- progress, results, ends ----
+
+#[test]
+fn progress_lines_have_the_reference_s_form() {
+    let place = Place::new();
+    let ran = place.run(&[
+        "run", "driver=diag", "op=delay=20ms", "cycles=60", "alias=main", "--progress", "console:200ms",
+    ]);
+    let line = ran.ok().stderr.lines().find(|line| line.contains("(pending,current,complete)=("));
+    let line = line.unwrap_or_else(|| panic!("no progress line in\n{}", ran.stderr));
+    assert!(line.starts_with("main (pending,current,complete)=(") && line.contains('%'), "{line}");
+    assert!(ran.stderr.contains("(last report)"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_result_has_its_schema_s_name_and_no_password() {
+    let place = Place::new();
+    let (_, result) = place.result(&["run", "op=noop", "driver=diag", "cycles=5"]);
+    assert_eq!(result["schema"], "nbrs-result/1");
+    assert_eq!(result["run"]["status"], "done");
+    let s = &result["activities"][0]["ops"][0]["service_us"];
+    for key in ["count", "min", "mean", "stddev", "p50", "p90", "p95", "p99", "p999", "p9999", "max"] {
+        assert!(s[key].is_number(), "{key}: {s}");
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_said_at_once() {
+    let place = Place::new();
+    let ran = place.run(&["run", "op=noop", "driver=diag", "--report-json-to", "no/such/folder/r.json"]);
+    ran.refused(2, &["no/such/folder"]);
+}
+
+#[test]
+fn an_interrupt_stops_within_two_seconds_with_a_summary() {
+    for (which, code) in [(rustix::process::Signal::INT, 130), (rustix::process::Signal::TERM, 143)] {
+        let place = Place::new();
+        let child = place.start(&["run", "driver=diag", "op=delay=50ms", "cycles=100000", "threads=4"]);
+        std::thread::sleep(Duration::from_millis(1500));
+        signal(&child, which);
+        let ran = ended(child, Duration::from_secs(4));
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert!(ran.stdout.contains("100,000"), "the summary says how many of how many:\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn an_op_that_hangs_does_not_hold_up_an_interrupt() {
+    let place = Place::new();
+    let child = place.start(&["run", "driver=diag", "op=delay=60s", "cycles=10", "threads=2"]);
+    std::thread::sleep(Duration::from_millis(1500));
+    signal(&child, rustix::process::Signal::INT);
+    assert_eq!(ended(child, Duration::from_secs(4)).code, 130);
+}
+
+#[test]
+fn a_step_starts_after_the_last_op_of_the_step_before() {
+    let place = Place::new();
+    place.file(
+        "s.yaml",
+        "scenarios:\n  default:\n    one: run driver=diag tags=block:slow cycles=40 threads=20\n    two: run driver=diag tags=block:quick cycles=1\n\
+         blocks:\n  slow:\n    ops:\n      op1:\n        op: delay=50ms\n  quick:\n    ops:\n      op2:\n        op: noop\n",
+    );
+    let (ran, result) = place.result(&["s.yaml"]);
+    ran.ok();
+    let names: Vec<&str> = result["activities"].as_array().expect("a list").iter().filter_map(|a| a["alias"].as_str()).collect();
+    assert_eq!(names, ["one", "two"]);
+    assert_eq!(result["activities"][0]["cycles"]["done"], 40);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = Place::new();
+    let mut child = place.start(&["--list-scenarios"]);
+    drop(child.stdout.take());
+    let ran = ended(child, Duration::from_secs(10));
+    assert_eq!(ran.code, 0);
+    assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("internal error"), "{}", ran.stderr);
+}
