@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("nbrs"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nbrs"));
         command
             .args(args)
             .current_dir(self.path())
