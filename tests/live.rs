@@ -84,7 +84,9 @@ mod behaviour {
     pub async fn keyvalue_schema_is_made_once(target: &Target) {
         target.run(keyvalue_schema()).await;
         target.run(keyvalue_index()).await;
-        let (code, name, message) = target.fails(keyvalue_schema()).await;
+        // Since 7.0 only other options are an error.
+        target.run(keyvalue_schema()).await;
+        let (code, name, message) = target.fails(doc! { "create": "keyvalue" }).await;
         assert_eq!((code, name.as_str()), (48, "NamespaceExists"), "{message}");
         // The very same index again changes nothing.
         target.run(keyvalue_index()).await;
@@ -149,7 +151,9 @@ mod behaviour {
             })
             .await;
         let documents: Vec<Document> = (0..100)
-            .map(|i| doc! { "part": (i % 10).to_string(), "clust": i.to_string(), "data0": "x", "data1": "y" })
+            .map(
+                |i| doc! { "part": (i % 10).to_string(), "clust": i.to_string(), "data0": "x", "data1": "y" },
+            )
             .collect();
         let reply = target.run(doc! { "insert": "tabular", "documents": documents }).await;
         assert_eq!(number(&reply, "n"), 100);
@@ -219,7 +223,8 @@ mod behaviour {
 
     pub async fn cursors_are_read_to_their_end_in_batches(target: &Target) {
         let collection = target.database.collection::<Document>("many");
-        let documents: Vec<Document> = (0..1000).map(|i| doc! { "_id": i, "text": "x".repeat(100) }).collect();
+        let documents: Vec<Document> =
+            (0..1000).map(|i| doc! { "_id": i, "text": "x".repeat(100) }).collect();
         collection.insert_many(documents).await.unwrap();
         for size in [None, Some(7), Some(101), Some(1000), Some(2000)] {
             let mut find = collection.find(doc! { "_id": { "$gte": 100 } });
@@ -260,7 +265,9 @@ mod behaviour {
         assert_eq!(ids(found, "_id"), [49, 48, 47]);
         for direction in [1, -1] {
             let found = target
-                .batch(doc! { "find": "sorted", "filter": { "b": 1 }, "sort": { "c": direction }, "limit": 30 })
+                .batch(
+                    doc! { "find": "sorted", "filter": { "b": 1 }, "sort": { "c": direction }, "limit": 30 },
+                )
                 .await;
             let found = ids(found, "c");
             assert_eq!(found.len(), 17);
@@ -272,7 +279,8 @@ mod behaviour {
         let keys: Vec<(i64, i64)> = found.iter().map(|d| (-number(d, "b"), number(d, "c"))).collect();
         assert!(keys.is_sorted(), "{keys:?}");
         let (code, _, message) = target.fails(doc! { "find": "sorted", "limit": -1 }).await;
-        assert_eq!(code, 51024, "{message}");
+        // MongoDB has a code of its own for this.
+        assert!([51024, 2].contains(&code), "{code}: {message}");
     }
 
     pub async fn filters_select_by_equality_comparison_and_lists(target: &Target) {
@@ -344,7 +352,9 @@ mod behaviour {
         let update = |q: Document, u: Document, multi: bool, upsert: bool| {
             doc! { "update": "u", "updates": [{ "q": q, "u": u, "multi": multi, "upsert": upsert }] }
         };
-        let reply = target.run(update(doc! { "_id": 1 }, doc! { "$set": { "n": 5, "x.y": "z" } }, false, false)).await;
+        let reply = target
+            .run(update(doc! { "_id": 1 }, doc! { "$set": { "n": 5, "x.y": "z" } }, false, false))
+            .await;
         assert_eq!((number(&reply, "n"), number(&reply, "nModified")), (1, 1));
         let reply = target.run(update(doc! { "_id": 1 }, doc! { "$set": { "n": 5 } }, false, false)).await;
         assert_eq!((number(&reply, "n"), number(&reply, "nModified")), (1, 0));
@@ -354,7 +364,8 @@ mod behaviour {
         assert_eq!((number(&reply, "n"), number(&reply, "nModified")), (0, 0));
         let reply = target.run(update(doc! { "_id": 2 }, doc! { "k": 2, "new": true }, false, false)).await;
         assert_eq!(number(&reply, "nModified"), 1);
-        let reply = target.run(update(doc! { "_id": 7, "k": 70 }, doc! { "$set": { "n": 1 } }, false, true)).await;
+        let reply =
+            target.run(update(doc! { "_id": 7, "k": 70 }, doc! { "$set": { "n": 1 } }, false, true)).await;
         assert_eq!((number(&reply, "n"), number(&reply, "nModified")), (1, 0));
         assert_eq!(reply.get_array("upserted").unwrap(), &[Bson::Document(doc! { "index": 0, "_id": 7 })]);
         // An index follows; a key that another has is refused.
@@ -384,7 +395,8 @@ mod behaviour {
         target.run(doc! { "createIndexes": "d", "indexes": [{ "key": { "k": 1 }, "name": "k" }] }).await;
         let documents: Vec<Document> = (0..20).map(|i| doc! { "_id": i, "k": i % 4 }).collect();
         target.run(doc! { "insert": "d", "documents": documents }).await;
-        let delete = |q: Document, limit: i32| doc! { "delete": "d", "deletes": [{ "q": q, "limit": limit }] };
+        let delete =
+            |q: Document, limit: i32| doc! { "delete": "d", "deletes": [{ "q": q, "limit": limit }] };
         assert_eq!(number(&target.run(delete(doc! { "k": 1 }, 1)).await, "n"), 1);
         assert_eq!(number(&target.run(delete(doc! { "k": 1 }, 0)).await, "n"), 4);
         assert_eq!(number(&target.run(delete(doc! { "k": 1 }, 0)).await, "n"), 0);
@@ -408,7 +420,8 @@ mod behaviour {
         assert_eq!(values, ["g0", "g1", "g2"]);
         let reply = target.run(doc! { "distinct": "a", "key": "tags" }).await;
         assert_eq!(reply.get_array("values").unwrap().len(), 3);
-        let aggregate = |pipeline: Vec<Document>| doc! { "aggregate": "a", "pipeline": pipeline, "cursor": {} };
+        let aggregate =
+            |pipeline: Vec<Document>| doc! { "aggregate": "a", "pipeline": pipeline, "cursor": {} };
         let mut groups = target
             .batch(aggregate(vec![
                 doc! { "$match": { "n": { "$lt": 9 } } },
@@ -416,9 +429,11 @@ mod behaviour {
             ]))
             .await;
         groups.sort_by_key(|group| group.get_str("_id").unwrap().to_owned());
-        let found: Vec<(i64, i64)> = groups.iter().map(|g| (number(g, "count"), number(g, "total"))).collect();
+        let found: Vec<(i64, i64)> =
+            groups.iter().map(|g| (number(g, "count"), number(g, "total"))).collect();
         assert_eq!(found, [(3, 9), (3, 12), (3, 15)]);
-        let found = target.batch(aggregate(vec![doc! { "$group": { "_id": null, "n": { "$sum": "$n" } } }])).await;
+        let found =
+            target.batch(aggregate(vec![doc! { "$group": { "_id": null, "n": { "$sum": "$n" } } }])).await;
         assert_eq!((found.len(), number(&found[0], "n")), (1, 435));
         let found =
             target.batch(aggregate(vec![doc! { "$match": { "g": "g2" } }, doc! { "$count": "here" }])).await;
@@ -466,7 +481,8 @@ mod behaviour {
             target.fails(doc! { "aggregate": "r", "pipeline": [{ "$noStage": {} }], "cursor": {} }).await;
         assert_eq!(code, 40324, "{message}");
         assert!(message.contains("$noStage"), "{message}");
-        let (code, name, message) = target.fails(doc! { "find": "r", "filter": { "a": { "$noOp": 1 } } }).await;
+        let (code, name, message) =
+            target.fails(doc! { "find": "r", "filter": { "a": { "$noOp": 1 } } }).await;
         assert_eq!((code, name.as_str()), (2, "BadValue"));
         assert!(message.contains("$noOp"), "{message}");
     }

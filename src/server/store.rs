@@ -180,19 +180,26 @@ impl Store {
         }
     }
 
-    /// Makes a collection.
+    /// Makes a collection. One that is there with the same options is left as it is, as in MongoDB since 7.0.
     ///
     /// # Errors
-    /// NamespaceExists; options that cannot be kept.
+    /// NamespaceExists if it is there with other options; options that cannot be kept.
     pub fn create(&self, database: &str, name: &str, options: CollectionOptions) -> Result<(), CommandError> {
         let changing = self.changing();
-        if self.collection(database, name).is_some() {
-            return Err(CommandError::new(
-                code::NAMESPACE_EXISTS,
-                format!("Collection {database}.{name} already exists."),
-            ));
+        let Some(there) = self.collection(database, name) else {
+            return self.make(&changing, database, name, options).map(drop);
+        };
+        let document = |bytes| Value { kind: kind::DOCUMENT, bytes };
+        if same_options(&there.options, &options.options) {
+            return Ok(());
         }
-        self.make(&changing, database, name, options).map(drop)
+        Err(CommandError::new(
+            code::NAMESPACE_EXISTS,
+            format!(
+                "namespace {database}.{name} already exists, but with different options: {}",
+                document(&there.options).shown()
+            ),
+        ))
     }
 
     fn make(
@@ -387,6 +394,12 @@ fn already_there(collection: &Collection, spec: &IndexSpec) -> Result<bool, Comm
     let mut fields = pattern.elements();
     Ok(fields.next().is_some_and(|field| field.name == b"_id" && field.value.as_i64() == Some(1))
         && fields.next().is_none())
+}
+
+/// Whether two documents of options have the same fields in whatever order.
+fn same_options(a: &[u8], b: &[u8]) -> bool {
+    raw::elements(a).count() == raw::elements(b).count()
+        && raw::elements(a).all(|x| raw::elements(b).any(|y| x.whole == y.whole))
 }
 
 /// Whether two key patterns have the same fields in the same directions.
