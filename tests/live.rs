@@ -6,13 +6,21 @@ mod target;
 
 use bson::{Bson, Document, doc};
 use futures_util::TryStreamExt;
-use target::{Target, given_uri, number};
+use target::{Target, number};
+
+/// The server to test, if one is given.
+fn given_uri() -> Option<String> {
+    std::env::var("NBRS_TEST_URI").ok().filter(|uri| !uri.is_empty())
+}
 
 macro_rules! live {
     ($($name:ident)*) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            let target = Target::any().await;
+            let target = match given_uri() {
+                Some(uri) => Target::given(&uri).await,
+                None => Target::embedded().await,
+            };
             behaviour::$name(&target).await;
             target.end().await;
         })*

@@ -1,4 +1,4 @@
-//! The server that a test talks to: the one that `NBRS_TEST_URI` names, else an embedded one of its own.
+//! The server that a test talks to: a given one, or an embedded one of its own.
 
 use bson::{Document, doc};
 use mongodb::error::ErrorKind;
@@ -12,20 +12,8 @@ pub struct Target {
     own: Option<(Server, tempfile::TempDir)>,
 }
 
-/// The server that live tests are to run against, if one is given.
-pub fn given_uri() -> Option<String> {
-    std::env::var("NBRS_TEST_URI").ok().filter(|uri| !uri.is_empty())
-}
-
+#[allow(dead_code, reason = "one test binary gives a server, the other does not")]
 impl Target {
-    /// The given server, else an embedded one.
-    pub async fn any() -> Target {
-        match given_uri() {
-            Some(uri) => Target::at(&uri, None).await,
-            None => Target::embedded().await,
-        }
-    }
-
     /// An embedded server on a directory of its own.
     pub async fn embedded() -> Target {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -34,6 +22,11 @@ impl Target {
             .expect("the embedded server starts");
         let uri = format!("mongodb://{}", server.address());
         Target::at(&uri, Some((server, directory))).await
+    }
+
+    /// A server that runs already.
+    pub async fn given(uri: &str) -> Target {
+        Target::at(uri, None).await
     }
 
     async fn at(uri: &str, own: Option<(Server, tempfile::TempDir)>) -> Target {
