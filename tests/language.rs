@@ -196,15 +196,19 @@ fn a_yaml_error_is_drawn_with_file_line_column_and_a_caret() {
 
 #[test]
 fn an_op_on_the_command_line_is_a_text_or_a_workload() {
-    let load = |text: &str| workload::from_op_text(&Text::of_source("command line", text)).map_err(lines);
-    let op = load(r"x{{Identity()}}\n\t\\é\q").expect("a text");
+    let load = |text: &str| {
+        workload::from_op_text(&Text::of_source("command line", text), &params(&[("x", "5")])).map_err(lines)
+    };
+    let op = load("TEMPLATE(x,1){{Identity()}}\n é").expect("a text");
     assert_eq!(names(&op, ""), ["block0__stmt1"]);
-    assert_eq!(statement(&op.ops[0]), "x{{Identity()}}\n\t\\é\\q");
+    assert_eq!(statement(&op.ops[0]), "5{{Identity()}}\n é");
     let placed = op.ops[0].op["stmt"].as_text().expect("a text");
     let at = placed.as_str().find('é').expect("é");
-    assert_eq!(placed.locate(at..at + 2).expect("placed").to_string(), "command line:1:22");
-    let json = load(r#"{"ops": {"a": "b", "c": "d\n"}, "bindings": {"x": "Mod(5)"}}"#).expect("a workload");
+    assert_eq!(placed.locate(at..at + 2).expect("placed").to_string(), "command line:2:2");
+    let json = load(r#"{"ops": {"a": "TEMPLATE(y,b)", "c": "d\n"}, "bindings": {"x": "Mod(5)"}}"#)
+        .expect("a workload");
     assert_eq!(names(&json, ""), ["block0__a", "block0__c"]);
+    assert_eq!(statement(&json.ops[0]), "b");
     assert_eq!(statement(&json.ops[1]), "d\n");
     assert!(load("{x: ").expect_err("no YAML").starts_with("command line:1:5: error: this is not YAML"));
 }
@@ -245,7 +249,7 @@ fn values_keep_what_was_written_and_the_yaml_of_today() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_file_loads_or_is_refused(

@@ -137,7 +137,7 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
     let (workload, whole) = match (given.get("op"), given.get("workload")) {
         (Some(text), _) => {
             // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
-            let loaded = workload::from_op_text(&placed("op", &unescape(text)))?;
+            let loaded = workload::from_op_text(&placed("op", &unescape(text)), &given)?;
             (None, loaded)
         }
         (None, Some(name)) => {

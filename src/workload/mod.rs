@@ -46,19 +46,20 @@ pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<W
 }
 
 /// The workload that `op=TEXT` stands for: a JSON or YAML workload if it starts with `{` or `[`, else one op
-/// `block0__stmt1` with the text, in which `\\n`, `\\t` and `\\\\` are unescaped.
+/// `block0__stmt1` with the text. Template variables in it are expanded as in a file.
 ///
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
-pub fn from_op_text(text: &Text) -> Result<Workload, Vec<Diagnostic>> {
+pub fn from_op_text(text: &Text, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
+    let expanded = template::expand(text, params).map_err(|error| vec![error])?;
+    let path = "op".to_owned();
     if text.as_str().trim_start().starts_with(['{', '[']) {
-        let expanded = template::Expanded { text: text.clone(), ..template::Expanded::default() };
-        return build("op".to_owned(), expanded);
+        return build(path, expanded);
     }
-    let node = Node { location: text.location(), data: Data::Text(unescape(text)) };
-    let document = Data::Map(vec![(Text::unplaced("op"), node)]);
-    let read = normalise::normalise(vec![Node { data: document, location: text.location() }]);
-    finish("op".to_owned(), read, template::Expanded::default(), Vec::new())
+    let location = expanded.text.location();
+    let op = Node { data: Data::Text(expanded.text.clone()), location: location.clone() };
+    let document = Node { data: Data::Map(vec![(Text::unplaced("op"), op)]), location };
+    finish(path, normalise::normalise(vec![document]), expanded, Vec::new())
 }
 
 fn build(path: String, expanded: template::Expanded) -> Result<Workload, Vec<Diagnostic>> {
@@ -93,36 +94,6 @@ fn finish(
         unset: expanded.unset,
         odd_keys,
     })
-}
-
-/// Turns `\\n`, `\\t`, `\\r` and `\\\\` into what they stand for; any other backslash stays.
-fn unescape(text: &Text) -> Text {
-    let written = text.as_str();
-    let mut plain = Text::default();
-    let mut done = 0;
-    while let Some(offset) = written[done..].find('\\') {
-        let at = done + offset;
-        plain.push_slice(text, done..at);
-        let meaning = match written.as_bytes().get(at + 1) {
-            Some(b'n') => Some("\n"),
-            Some(b't') => Some("\t"),
-            Some(b'r') => Some("\r"),
-            Some(b'\\') => Some("\\"),
-            _ => None,
-        };
-        done = match meaning {
-            Some(meaning) => {
-                plain.push_str(meaning, text.locate(at..at + 2));
-                at + 2
-            }
-            None => {
-                plain.push_slice(text, at..at + 1);
-                at + 1
-            }
-        };
-    }
-    plain.push_slice(text, done..written.len());
-    plain
 }
 
 /// One op template after normalising and layering (spec/language §3.5–§3.7).

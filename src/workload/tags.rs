@@ -125,7 +125,7 @@ impl TagFilter {
             .map(|(key, values)| format!("{key}: {}", values.iter().copied().collect::<Vec<_>>().join(", ")))
             .collect();
         let mut help =
-            culprit.and_then(|item| item.suggestion(&values)).map_or(String::new(), |s| format!("{s}; "));
+            culprit.and_then(|item| item.suggestion(&values)).map_or(String::new(), |s| format!("{s} "));
         help.push_str(&format!("there are {}", present.join("; ")));
         let filter = self.text.as_str();
         let count = ops.len();
