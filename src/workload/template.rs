@@ -20,7 +20,7 @@ const ANGLE_CLOSE: &str = ">>";
 const MAX_EXPANDED_BYTES: usize = 16 << 20;
 
 /// What one variable counts towards that, so that a great many empty ones end too.
-const VARIABLE_BYTES: usize = 64;
+const VARIABLE_BYTES: usize = 256;
 
 /// Variables within variables deeper than this are taken as a mistake.
 const MAX_DEPTH: usize = 100;
