@@ -177,7 +177,10 @@ const TASKS: &[(&str, &[&str])] = &[
     ("initdelay", &["initdelay"]),
 ];
 
-/// Tasks and parameters of the reference that are not built.
+/// What a logged line may be marked as.
+const LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"];
+
+/// Tasks of the reference that are not built.
 const NOT_BUILT: &[&str] = &["diagrate", "gauge"];
 
 /// Tasks of an op text: one word, or `task=value` and `task:parameter=value` apart by blanks.
@@ -261,10 +264,13 @@ fn task(field: &str, text: &str) -> Result<Task, String> {
     };
     Ok(match kind {
         "noop" => Task::Noop,
-        "log" => Task::Log {
-            level: given.get("level").unwrap_or(&"INFO").to_uppercase(),
-            modulo: positive("modulo", 1)?,
-        },
+        "log" => {
+            let level = given.get("level").unwrap_or(&"INFO").to_uppercase();
+            if !LEVELS.contains(&level.as_str()) {
+                return Err(format!("task `log`: `level={level}` is none of {}", LEVELS.join(", ")));
+            }
+            Task::Log { level, modulo: positive("modulo", 1)? }
+        }
         "delay" => Task::Delay { delay: duration("delay")?, chosen: chosen()? },
         "fail" => {
             Task::Fail { name: (*given.get("fail").unwrap_or(&"DiagFailure")).to_owned(), chosen: chosen()? }
@@ -398,6 +404,7 @@ mod tests {
             ("noop", "5", "takes no value"),
             ("diagrate", "diagrate=500", "`diagrate` is not supported yet"),
             ("log", "interval=5", "no parameter `interval`"),
+            ("log", "level=LOUD", "none of TRACE, DEBUG, INFO"),
         ];
         for (field, text, expected) in cases {
             let error = task(field, text).expect_err(field);

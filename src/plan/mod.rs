@@ -110,3 +110,32 @@ pub(crate) fn op_templates(yaml: &str) -> Vec<OpTemplate> {
     let params = indexmap::IndexMap::new();
     crate::workload::parse(std::sync::Arc::new(source), &params).unwrap_or_else(|e| panic!("{e:?}")).ops
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(op: &str, cycles: Range<u64>, n: usize) -> Option<f64> {
+        let yaml = format!("bindings: {{n: Identity(), tens: Div(10), none: Div(0)}}\nop: \"{op}\"\n");
+        let compiled = compile(&op_templates(&yaml)[0], Form::Text).unwrap_or_else(|e| panic!("{e:?}"));
+        sample_bytes(&compiled.plan, cycles, n)
+    }
+
+    #[test]
+    fn the_mean_size_of_an_op_is_that_of_cycles_spread_evenly() {
+        // Op, cycles, samples, mean.
+        let cases: &[(&str, Range<u64>, usize, Option<f64>)] = &[
+            ("12345", 0..10, 3, Some(5.0)),
+            ("{n}", 0..20, 20, Some(1.5)),
+            ("{n}", 0..20, 1000, Some(1.5)),
+            ("{n}", 0..100, 10, Some(1.9)),
+            ("{n}", u64::MAX / 2 - 4..u64::MAX / 2, 2, Some(19.0)),
+            ("{n}", 5..5, 10, None),
+            ("{n}", 0..10, 0, None),
+            ("{none}", 0..10, 10, None),
+        ];
+        for (op, cycles, n, expected) in cases {
+            assert_eq!(mean(op, cycles.clone(), *n), *expected, "{op} {cycles:?} {n}");
+        }
+    }
+}
