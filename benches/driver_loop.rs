@@ -10,8 +10,18 @@
 
 mod canned;
 
-use bson::{RawDocumentBuf, rawdoc};
+use bson::RawDocumentBuf;
 use canned::Canned;
+use indexmap::IndexMap;
+use nbrs::adapters::{Adapter, Config, mongodb::ROW};
+use nbrs::engine::{self, Activity, ActivityOp, Observer};
+use nbrs::functions::Context;
+use nbrs::plan::{self, Form, OpPlan};
+use nbrs::policy::Policy;
+use nbrs::sequence::{self, Sequencer};
+use nbrs::span::Text;
+use nbrs::workload::tags::TagFilter;
+use nbrs::workload::{self, LoadOptions};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -21,8 +31,8 @@ use std::time::{Duration, Instant};
 /// Set for the child process that is the server.
 const SERVE: &str = "NBRS_BENCH_SERVE";
 const THREADS: usize = 16;
-const ROUNDS: usize = 3;
-const ROUND: Duration = Duration::from_secs(2);
+const ROUNDS: usize = 5;
+const ROUND: Duration = Duration::from_millis(1500);
 
 fn main() {
     if std::env::var_os(SERVE).is_some() {
@@ -35,7 +45,52 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     if runs("end-to-end") {
-        end_to_end();
+        let small = Load { tags: "block:main.*", params: &[("mintext", "50"), ("maxtext", "150")] };
+        compare("end-to-end", &small, 0.9);
+    }
+    if runs("rampup") {
+        let large = Load { tags: "block:rampup", params: &[("mintext", "100000"), ("maxtext", "100000")] };
+        compare("rampup", &large, 0.8);
+    }
+    if runs("start") {
+        start();
+    }
+}
+
+/// Ops of `mongodb-keyvalue2`.
+struct Load {
+    tags: &'static str,
+    params: &'static [(&'static str, &'static str)],
+}
+
+impl Load {
+    /// The ops, compiled, and the order in which cycles take them.
+    fn compile(&self) -> (Vec<OpPlan>, Vec<usize>) {
+        let params: IndexMap<String, String> =
+            self.params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = LoadOptions { includes: &[], params: &params };
+        let workload =
+            workload::load("mongodb-keyvalue2", &options).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let filter = TagFilter::parse(&Text::unplaced(self.tags)).expect("a tag filter");
+        let ops = filter.select(&workload).expect("ops with these tags");
+        let plans: Vec<_> = ops
+            .iter()
+            .map(|op| plan::compile(op, Form::Command).unwrap_or_else(|errors| panic!("{errors:?}")).plan)
+            .collect();
+        let ratios = vec![5; plans.len()];
+        (plans, sequence::table(&ratios, Sequencer::Bucket))
+    }
+
+    /// The commands of one pass of the sequence, as cycle 0 would send them.
+    fn constant(&self) -> Vec<RawDocumentBuf> {
+        let (plans, order) = self.compile();
+        let mut context = Context::default();
+        let mut bytes = Vec::new();
+        let mut encode = |op: usize| {
+            plans[op].body.bind(0, &mut context, &mut bytes).expect("cycle 0 binds");
+            RawDocumentBuf::from_bytes(bytes.clone()).expect("a command")
+        };
+        order.iter().map(|op| encode(*op)).collect()
     }
 }
 
@@ -68,6 +123,32 @@ impl Drop for Server {
     }
 }
 
+/// What one round came to.
+#[derive(Clone, Copy)]
+struct Figures {
+    ops_per_second: f64,
+    megabytes_per_second: f64,
+    /// Of this process, all its threads.
+    cpu_us_per_op: f64,
+}
+
+fn figures(ops: u64, bytes: u64, elapsed: Duration, cpu: Duration) -> Figures {
+    Figures {
+        ops_per_second: ops as f64 / elapsed.as_secs_f64(),
+        megabytes_per_second: bytes as f64 / 1e6 / elapsed.as_secs_f64(),
+        cpu_us_per_op: cpu.as_secs_f64() * 1e6 / ops as f64,
+    }
+}
+
+/// Processor time of this process so far; hundredths of a second are all that Linux tells here.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name in parentheses may hold spaces; user and system time are the 14th and 15th fields.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
 fn runtime(workers: usize) -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
@@ -76,51 +157,148 @@ fn runtime(workers: usize) -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// The bare loop: tasks that send one command over and over. Gives ops/s.
-fn bare(uri: &str, workers: usize, command: &RawDocumentBuf) -> f64 {
-    runtime(workers).block_on(async {
-        let mut options = mongodb::options::ClientOptions::parse(uri).await.expect("a valid URI");
-        options.max_pool_size = Some(THREADS as u32);
-        options.min_pool_size = Some(THREADS as u32);
-        options.max_connecting = Some(THREADS as u32);
-        options.retry_reads = Some(false);
-        options.retry_writes = Some(false);
-        let client = mongodb::Client::with_options(options).expect("valid options");
-        let database = client.database("bench");
-        database.run_command(bson::doc! { "ping": 1 }).await.expect("the server answers");
-        client.warm_connection_pool().await;
-        let stop = Arc::new(AtomicBool::new(false));
-        let done = Arc::new(AtomicU64::new(0));
-        let started = Instant::now();
-        let tasks: Vec<_> = (0..THREADS)
-            .map(|_| {
-                let (database, command) = (database.clone(), command.clone());
-                let (stop, done) = (stop.clone(), done.clone());
-                tokio::spawn(async move {
-                    let mut count = 0;
-                    while !stop.load(Ordering::Relaxed) {
-                        database.run_raw_command(command.clone()).await.expect("the server answers");
-                        count += 1;
-                    }
-                    done.fetch_add(count, Ordering::Relaxed);
-                })
+/// The bare loop: tasks that send the same commands over and over.
+async fn bare(uri: &str, commands: &[RawDocumentBuf]) -> Figures {
+    let mut options = mongodb::options::ClientOptions::parse(uri).await.expect("a valid URI");
+    options.max_pool_size = Some(THREADS as u32);
+    options.min_pool_size = Some(THREADS as u32);
+    options.max_connecting = Some(THREADS as u32);
+    options.retry_reads = Some(false);
+    options.retry_writes = Some(false);
+    let client = mongodb::Client::with_options(options).expect("valid options");
+    let database = client.database("bench");
+    database.run_command(bson::doc! { "ping": 1 }).await.expect("the server answers");
+    client.warm_connection_pool().await;
+    let commands: Arc<[RawDocumentBuf]> = commands.into();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ops, bytes) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (started, cpu) = (Instant::now(), cpu_time());
+    let tasks: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let (database, commands, stop) = (database.clone(), commands.clone(), stop.clone());
+            let (ops, bytes) = (ops.clone(), bytes.clone());
+            tokio::spawn(async move {
+                let (mut count, mut sum) = (0, 0);
+                while !stop.load(Ordering::Relaxed) {
+                    let command = commands[(thread + count) % commands.len()].clone();
+                    sum += command.as_bytes().len();
+                    database.run_raw_command(command).await.expect("the server answers");
+                    count += 1;
+                }
+                ops.fetch_add(count as u64, Ordering::Relaxed);
+                bytes.fetch_add(sum as u64, Ordering::Relaxed);
             })
-            .collect();
-        tokio::time::sleep(ROUND).await;
-        stop.store(true, Ordering::Relaxed);
-        for task in tasks {
-            task.await.expect("no task panics");
-        }
-        done.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64()
-    })
+        })
+        .collect();
+    tokio::time::sleep(ROUND).await;
+    stop.store(true, Ordering::Relaxed);
+    for task in tasks {
+        task.await.expect("no task panics");
+    }
+    let (elapsed, cpu) = (started.elapsed(), cpu_time() - cpu);
+    client.shutdown().immediate(true).await;
+    figures(ops.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed), elapsed, cpu)
 }
 
-fn end_to_end() {
+struct Nobody;
+impl Observer for Nobody {}
+
+/// The same through nbrs: adapter and engine, as a run uses them.
+async fn ours(uri: &str, load: &Load) -> Figures {
+    let parameters = IndexMap::from([
+        ("connection".to_owned(), uri.to_owned()),
+        ("database".to_owned(), "bench".to_owned()),
+    ]);
+    let config = Config { alias: "bench".to_owned(), parameters, threads: THREADS };
+    let adapter: Arc<dyn Adapter> = (ROW.connect)(config).await.expect("the server answers");
+    let (plans, sequence) = load.compile();
+    let ops = plans
+        .into_iter()
+        .map(|plan| ActivityOp {
+            name: plan.name.clone(),
+            dispenser: adapter.dispenser(plan).expect("a command"),
+        })
+        .collect();
+    adapter.warm_up().await.expect("connections");
+    let activity = Activity {
+        alias: "bench".to_owned(),
+        ops,
+        stride: sequence.len() as u64,
+        sequence,
+        cycles: 0..u64::MAX,
+        recycles: 1,
+        threads: THREADS,
+        cycle_rate: None,
+        policy: Policy::default(),
+        max_tries: 1,
+    };
+    let cpu = cpu_time();
+    let running = engine::start(activity, Arc::new(Nobody));
+    tokio::time::sleep(ROUND).await;
+    running.stop();
+    let result = running.wait(Duration::from_secs(5)).await;
+    let cpu = cpu_time() - cpu;
+    adapter.close().await.expect("it closes");
+    let ok: u64 = result.totals.iter().map(|op| op.ok).sum();
+    assert_eq!(ok, result.cycles_done, "{:?}", result.ended);
+    figures(ok, result.totals.iter().map(|op| op.bytes_sent).sum(), result.elapsed, cpu)
+}
+
+/// Runs both in turns, with 1 and with 2 workers, and tells the best of each: what a busy machine takes away
+/// differs from round to round, what a program costs does not.
+fn compare(name: &str, load: &Load, wanted: f64) {
     let server = Server::start();
-    let command = rawdoc! { "find": "keyvalue", "filter": { "key": "1234567" } };
+    let commands = load.constant();
+    let mut best: [[Option<Figures>; 2]; 2] = Default::default();
     for _ in 0..ROUNDS {
-        for workers in [1, 2, 4] {
-            println!("bare {workers}: {:.0} ops/s", bare(&server.uri, workers, &command));
+        for workers in [1, 2] {
+            let rounds = [
+                runtime(workers).block_on(bare(&server.uri, &commands)),
+                runtime(workers).block_on(ours(&server.uri, load)),
+            ];
+            for (who, round) in rounds.into_iter().enumerate() {
+                let best = &mut best[who][workers - 1];
+                if best.is_none_or(|best| best.ops_per_second < round.ops_per_second) {
+                    *best = Some(round);
+                }
+            }
         }
     }
+    let mut top = [0.0_f64; 2];
+    for (who, label) in ["bare loop", "nbrs"].into_iter().enumerate() {
+        for (workers, figures) in best[who].iter().flatten().enumerate() {
+            println!(
+                "{name:<11} {label:<9} {} worker(s) {:>8.0} ops/s {:>8.1} MB/s {:>6.1} us CPU/op",
+                workers + 1,
+                figures.ops_per_second,
+                figures.megabytes_per_second,
+                figures.cpu_us_per_op
+            );
+            top[who] = top[who].max(figures.megabytes_per_second);
+        }
+    }
+    println!("{name:<11} ratio of the best {:.3} (wanted {wanted})", top[1] / top[0]);
+}
+
+/// The release binary, from its start to the first command at the server.
+fn start() {
+    let mut times: Vec<Duration> = (0..10)
+        .map(|_| {
+            let server = Canned::fast();
+            let started = Instant::now();
+            let output = Command::new(env!("CARGO_BIN_EXE_nbrs"))
+                .args(["run", "workload=mongodb-keyvalue2", "tags=block:main-read", "cycles=1", "threads=1"])
+                .arg(format!("connection={}", server.uri()))
+                .output()
+                .expect("the program can be started");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            server.seen.first_op().expect("a command came") - started
+        })
+        .collect();
+    times.sort();
+    println!(
+        "start       first command after {:.1} ms (median), {:.1} ms (most) (wanted 200)",
+        times[times.len() / 2].as_secs_f64() * 1e3,
+        times[times.len() - 1].as_secs_f64() * 1e3
+    );
 }
