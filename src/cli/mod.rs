@@ -8,13 +8,14 @@ pub mod show;
 mod words;
 
 use crate::adapters::ADAPTERS;
+use crate::functions::FUNCTIONS;
 use crate::report::{self, Destination};
 use crate::session::{self, SessionError, Settings, prepare, target};
-use crate::span::Diagnostic;
+use crate::span::{Diagnostic, Text};
 use screen::Screen;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -152,17 +153,78 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
                 Err(error) => fail(&error),
             }
         }
+        Request::Eval { recipe, from, at, json } => evaluate(recipe, from, at.as_deref(), json, out),
+        Request::ListFunctions => written(list_functions(out).map(|()| exit::DONE)),
         Request::ListWorkloads => listed(looking::list_workloads(&options.include, out)),
         Request::ListScenarios => listed(looking::list_scenarios(&options.include, out)),
-        Request::Copy(name) => match looking::copy(&name, std::path::Path::new(".")) {
+        Request::Copy(name) => match looking::copy(&name, Path::new(".")) {
             Ok(_) => exit::DONE,
             Err(error) => {
                 tell(&[error]);
                 exit::USAGE
             }
         },
-        _ => exit::USAGE,
+        // Those are dispatched before.
+        Request::Hello | Request::Help | Request::ListDrivers | Request::Server { .. } | Request::Run { .. } => exit::USAGE,
     }
+}
+
+/// `nbrs eval`.
+fn evaluate(
+    recipe: Option<String>,
+    from: Option<PathBuf>,
+    at: Option<&str>,
+    json: bool,
+    out: &mut dyn Write,
+) -> u8 {
+    let cycles = match eval::cycles(at.unwrap_or("0..10")) {
+        Ok(cycles) => cycles,
+        Err(why) => {
+            tell(&[Diagnostic::error(format!("--at: {why}")).help("cycles and ranges, such as 0,1,5..10")]);
+            return exit::USAGE;
+        }
+    };
+    let recipes = match (recipe, from) {
+        (_, Some(file)) => match recipes_of(&file) {
+            Ok(recipes) => recipes,
+            Err(error) => {
+                tell(&[Diagnostic::error(format!("cannot read {}: {error}", file.display()))]);
+                return exit::USAGE;
+            }
+        },
+        (recipe, None) => vec![Text::of_source("recipe", recipe.unwrap_or_default())],
+    };
+    written(eval::run(recipes, &cycles, json, out).map(|all| if all { exit::DONE } else { exit::USAGE }))
+}
+
+/// A file's recipes, one a line; empty lines are none.
+fn recipes_of(file: &Path) -> io::Result<Vec<Text>> {
+    let text = std::fs::read_to_string(file)?;
+    let whole = Text::of_source(file.display().to_string(), text.as_str());
+    let mut recipes = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.trim_end_matches(['\n', '\r']).len();
+        if end > start {
+            recipes.push(whole.slice(start..end));
+        }
+        start += line.len();
+    }
+    Ok(recipes)
+}
+
+/// Every function with what it does, by family.
+fn list_functions(out: &mut dyn Write) -> io::Result<()> {
+    let width = FUNCTIONS.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let mut family = None;
+    for row in FUNCTIONS {
+        if family != Some(row.category) {
+            writeln!(out, "# {}", row.category.name())?;
+            family = Some(row.category);
+        }
+        writeln!(out, "{:width$}  {}", row.name, row.doc)?;
+    }
+    Ok(())
 }
 
 /// A list with what could not be listed.

@@ -84,6 +84,21 @@ pub enum Category {
     Text,
 }
 
+impl Category {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Arithmetic => "arithmetic",
+            Category::Constant => "constants",
+            Category::Conversion => "conversions",
+            Category::Distribution => "distributions",
+            Category::File => "files",
+            Category::Hash => "hashes",
+            Category::Text => "text",
+        }
+    }
+}
+
 /// A recipe that uses the function, a cycle, and the text of the value there.
 #[derive(Debug, Clone, Copy)]
 pub struct Example(pub &'static str, pub i64, pub &'static str);
