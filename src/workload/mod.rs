@@ -53,7 +53,10 @@ pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<W
 pub fn from_op_text(text: &Text, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
     let expanded = template::expand(text, params).map_err(|error| vec![error])?;
     let path = "op".to_owned();
-    if text.as_str().trim_start().starts_with(['{', '[']) {
+    let start = text.as_str().trim_start();
+    // A recipe in braces is text: no workload starts like that.
+    let recipe = start.starts_with("{{") || start.starts_with("{(");
+    if start.starts_with(['{', '[']) && !recipe {
         return build(path, expanded);
     }
     let location = expanded.text.location();
