@@ -36,16 +36,46 @@ const LAW: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "value", "span", "units", "sequence", "wire", "metrics", "workload", "recipe", "functions", "policy",
-            "rate", "server", "bindings", "plan", "adapters", "engine",
+            "value",
+            "span",
+            "units",
+            "sequence",
+            "wire",
+            "metrics",
+            "workload",
+            "recipe",
+            "functions",
+            "policy",
+            "rate",
+            "server",
+            "bindings",
+            "plan",
+            "adapters",
+            "engine",
         ],
     ),
     // floor 7
     (
         "cli",
         &[
-            "value", "span", "units", "sequence", "wire", "metrics", "workload", "recipe", "functions", "policy",
-            "rate", "server", "report", "bindings", "plan", "adapters", "engine", "session",
+            "value",
+            "span",
+            "units",
+            "sequence",
+            "wire",
+            "metrics",
+            "workload",
+            "recipe",
+            "functions",
+            "policy",
+            "rate",
+            "server",
+            "report",
+            "bindings",
+            "plan",
+            "adapters",
+            "engine",
+            "session",
         ],
     ),
 ];
@@ -64,10 +94,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The code of a file without comments, so that links in docs do not count as edges.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a source file is UTF-8");
-    text.lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .map(|line| format!("{line}\n"))
-        .collect()
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect()
 }
 
 /// Rooms named by `crate::room…` or by a group `crate::{room…, room…}`.

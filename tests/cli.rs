@@ -128,8 +128,11 @@ fn alone_it_says_what_to_paste() {
 fn the_lists_name_what_is_bundled() {
     let place = Place::new();
     let scenarios = place.run(&["--list-scenarios"]);
-    for line in ["    nbrs mongodb-keyvalue2 default", "    nbrs mongodb-tabular2 default", "    nbrs mongodb-basic default"]
-    {
+    for line in [
+        "    nbrs mongodb-keyvalue2 default",
+        "    nbrs mongodb-tabular2 default",
+        "    nbrs mongodb-basic default",
+    ] {
         assert!(scenarios.ok().stdout.lines().any(|l| l == line), "no `{line}` in\n{}", scenarios.stdout);
     }
     assert!(place.run(&["--list-workloads"]).ok().stdout.lines().any(|l| l == "mongodb-keyvalue2.yaml"));
@@ -143,8 +146,11 @@ fn a_bundled_workload_is_copied_once_and_runs_from_its_copy() {
     place.run(&["--copy", "mongodb-basic"]).ok();
     assert!(place.path().join("mongodb-basic.yaml").exists());
     place.run(&["--copy", "mongodb-basic"]).refused(2, &["mongodb-basic.yaml", "exists"]);
-    let shown = place.run(&["show", "workload=mongodb-basic.yaml", "tags=block:rampup", "cycles=1", "--json"]);
-    assert!(shown.ok().stdout.starts_with(r#"{"cycle":0,"op":"rampup__insert","command":{"insert":"keyvalue""#));
+    let shown =
+        place.run(&["show", "workload=mongodb-basic.yaml", "tags=block:rampup", "cycles=1", "--json"]);
+    assert!(
+        shown.ok().stdout.starts_with(r#"{"cycle":0,"op":"rampup__insert","command":{"insert":"keyvalue""#)
+    );
     place.run(&["--copy", "mongodb-basics"]).refused(2, &["mongodb-basic"]);
 }
 
@@ -153,7 +159,10 @@ fn eval_shows_values_by_cycle() {
     let place = Place::new();
     assert_eq!(place.run(&["eval", "Mod(3)", "--at", "2..5,9"]).ok().stdout, "2\t2\n3\t0\n4\t1\n9\t0\n");
     let json = place.run(&["eval", "Hash(); Mod(10)", "--at", "0,1", "--json"]);
-    assert_eq!(json.ok().stdout, "{\"recipe\":\"Hash(); Mod(10)\",\"values\":[[0,9],[1,4]],\"type\":\"Long\"}\n");
+    assert_eq!(
+        json.ok().stdout,
+        "{\"recipe\":\"Hash(); Mod(10)\",\"values\":[[0,9],[1,4]],\"type\":\"Long\"}\n"
+    );
     place.file("recipes.txt", "Mod(5)\nModd(5)\n");
     let from = place.run(&["eval", "--from", "recipes.txt", "--at", "7", "--json"]);
     assert_eq!(from.code, 2);
@@ -165,9 +174,14 @@ fn eval_shows_values_by_cycle() {
 #[test]
 fn show_prints_the_commands_of_one_stride_and_contacts_nothing() {
     let place = Place::new();
-    let shown = place.run(&["show", "workload=mongodb-keyvalue2", "tags=block:main.*", "--json", SMALL[0], SMALL[1]]);
-    let lines: Vec<serde_json::Value> =
-        shown.ok().stdout.lines().map(|line| serde_json::from_str(line).expect("a JSON text a line")).collect();
+    let shown =
+        place.run(&["show", "workload=mongodb-keyvalue2", "tags=block:main.*", "--json", SMALL[0], SMALL[1]]);
+    let lines: Vec<serde_json::Value> = shown
+        .ok()
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a JSON text a line"))
+        .collect();
     assert_eq!(lines.len(), 10);
     assert_eq!(lines[0]["op"], "main-read__main-select");
     assert_eq!(lines[1]["op"], "main-write__main-insert");
@@ -191,14 +205,20 @@ fn describe_gives_the_selected_op_templates() {
 #[test]
 fn usage_errors_name_the_nearest_and_contact_nothing() {
     let place = Place::new();
-    place.file("f.yaml", "bindings:\n  k: Modd(5)\nops:\n  op1: |\n    { find: \"c\", filter: { k: \"{k}\" } }\n");
+    place.file(
+        "f.yaml",
+        "bindings:\n  k: Modd(5)\nops:\n  op1: |\n    { find: \"c\", filter: { k: \"{k}\" } }\n",
+    );
     for (args, parts) in [
         (vec!["run", "workload=mongodb-keyvalue"], vec!["mongodb-keyvalue2"]),
         (vec!["run", "workload=mongodb-keyvalue2", "tags=block:ramp"], vec!["rampup"]),
         (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cyclrate=5"], vec!["cyclerate"]),
         (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cycles=50q"], vec!["50q"]),
         (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "driver=mongo"], vec!["mongodb"]),
-        (vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "errors=stopp"], vec!["stop", "retry"]),
+        (
+            vec!["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "errors=stopp"],
+            vec!["stop", "retry"],
+        ),
         (vec!["run", "workload=f.yaml"], vec!["f.yaml:2:6", "Mod", "^"]),
         (vec!["mongodb-keyvalue2", "defalt"], vec!["default"]),
         (vec!["mongodb-keyvalue2", "default", "mintxt=5"], vec!["mintext"]),
@@ -218,8 +238,16 @@ fn errors_in_files_have_their_place_and_a_caret() {
         ("tab.yaml", "ops:\n\tbad: x\n", "tab.yaml:2:"),
         ("twice.yaml", "ops:\n  a: x\n  a: y\n", "twice.yaml:3:3"),
         ("recipe.yaml", "ops:\n  a: \"{ find: 'c', n: {{Mod(}} }\"\n", "recipe.yaml:2:"),
-        ("json.yaml", "ops:\n  a: |\n    {\n      find: \"c\",\n      filter: { k: @ }\n    }\n", "json.yaml:5:20"),
-        ("missing.yaml", "bindings:\n  key: Mod(5)\nops:\n  a: |\n    { find: \"c\", filter: { k: {kez} } }\n", "missing.yaml:5:"),
+        (
+            "json.yaml",
+            "ops:\n  a: |\n    {\n      find: \"c\",\n      filter: { k: @ }\n    }\n",
+            "json.yaml:5:20",
+        ),
+        (
+            "missing.yaml",
+            "bindings:\n  key: Mod(5)\nops:\n  a: |\n    { find: \"c\", filter: { k: {kez} } }\n",
+            "missing.yaml:5:",
+        ),
     ] {
         place.file(name, text);
         let ran = place.run(&["run", &format!("workload={name}"), "driver=mongodb"]);
@@ -252,7 +280,7 @@ fn an_unreachable_server_is_one_message_within_five_seconds_and_no_password() {
     for secret in ["s3cr", "s3cr@t", "s3cr%40t"] {
         assert!(!ran.stderr.contains(secret) && !ran.stdout.contains(secret), "{}", ran.stderr);
     }
-    assert_eq!(ran.stderr.matches("error").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("error")).count(), 1, "{}", ran.stderr);
 }
 
 #[test]
@@ -263,7 +291,8 @@ fn two_processes_cannot_share_a_data_directory() {
     let mut server = place.start(&["server", "--port", "0", "--data-dir", data]);
     let mut line = String::new();
     let stdout = server.stdout.take().expect("piped");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("it says where it listens");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)
+        .expect("it says where it listens");
     let uri = line.trim().strip_prefix("listening on ").expect("the ready line").to_owned();
     assert!(uri.starts_with("mongodb://127.0.0.1:"), "{uri}");
     let second = place.run(&["run", "workload=mongodb-basic", "tags=block:rampup", "--data-dir", data]);
@@ -273,7 +302,9 @@ fn two_processes_cannot_share_a_data_directory() {
     place.run(&["run", "workload=mongodb-basic", "tags=block:rampup", "cycles=10", &connection]).ok();
     signal(&server, rustix::process::Signal::TERM);
     assert_eq!(ended(server, Duration::from_secs(10)).code, 0);
-    let read = place.result(&["run", "workload=mongodb-basic", "tags=block:rampup", "cycles=10", "--data-dir", data]).1;
+    let read = place
+        .result(&["run", "workload=mongodb-basic", "tags=block:rampup", "cycles=10", "--data-dir", data])
+        .1;
     let op = &read["activities"][0]["ops"][0];
     assert_eq!(op["errors"]["DuplicateKey"], 10, "what was written before is there: {op}");
 }
@@ -284,8 +315,13 @@ fn two_processes_cannot_share_a_data_directory() {
 fn every_cycle_is_run_once_whatever_the_threads() {
     let place = Place::new();
     for (cycles, threads) in [("100", "3"), ("1", "1000"), ("10..17", "4")] {
-        let (ran, result) =
-            place.result(&["run", "op=noop", "driver=diag", &format!("cycles={cycles}"), &format!("threads={threads}")]);
+        let (ran, result) = place.result(&[
+            "run",
+            "op=noop",
+            "driver=diag",
+            &format!("cycles={cycles}"),
+            &format!("threads={threads}"),
+        ]);
         ran.ok();
         let asked = match cycles {
             "10..17" => 7,
@@ -306,7 +342,11 @@ fn what_ops_print_has_stdout_for_itself() {
     let place = Place::new();
     let ran = place.run(&["run", "driver=stdout", r"op={{Identity()}}\n", "cycles=3"]);
     assert_eq!(ran.ok().stdout, "0\n1\n2\n");
-    assert!(ran.stderr.contains("stmt1") || ran.stderr.contains("block0"), "the summary is on stderr:\n{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("stmt1") || ran.stderr.contains("block0"),
+        "the summary is on stderr:\n{}",
+        ran.stderr
+    );
     place.file("b.yaml", "bindings:\n  alpha: Mod(2)\n  beta: NumberNameToString()\n");
     let bare = place.run(&["run", "workload=b.yaml", "cycles=2", "format=csv"]);
     assert_eq!(bare.ok().stdout.lines().count(), 2, "{}", bare.stdout);
@@ -382,7 +422,9 @@ fn every_bundled_scenario_can_be_run_twice_with_small_sizes() {
 fn a_collection_that_is_there_names_the_ways_out() {
     let place = Place::new();
     // Made by the first insert, so without the options that the schema block asks for.
-    place.run(&["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cycles=1", SMALL[0], SMALL[1]]).ok();
+    place
+        .run(&["run", "workload=mongodb-keyvalue2", "tags=block:rampup", "cycles=1", SMALL[0], SMALL[1]])
+        .ok();
     let again = place.run(&["run", "workload=mongodb-keyvalue2", "tags=block:schema"]);
     assert_eq!(again.code, 1);
     let said = format!("{}{}", again.stdout, again.stderr);
@@ -395,7 +437,13 @@ fn a_collection_that_is_there_names_the_ways_out() {
 fn progress_lines_have_the_reference_s_form() {
     let place = Place::new();
     let ran = place.run(&[
-        "run", "driver=diag", "op=delay=20ms", "cycles=60", "alias=main", "--progress", "console:200ms",
+        "run",
+        "driver=diag",
+        "op=delay=20ms",
+        "cycles=60",
+        "alias=main",
+        "--progress",
+        "console:200ms",
     ]);
     let line = ran.ok().stderr.lines().find(|line| line.contains("(pending,current,complete)=("));
     let line = line.unwrap_or_else(|| panic!("no progress line in\n{}", ran.stderr));
@@ -454,7 +502,8 @@ fn a_step_starts_after_the_last_op_of_the_step_before() {
     );
     let (ran, result) = place.result(&["s.yaml"]);
     ran.ok();
-    let names: Vec<&str> = result["activities"].as_array().expect("a list").iter().filter_map(|a| a["alias"].as_str()).collect();
+    let names: Vec<&str> =
+        result["activities"].as_array().expect("a list").iter().filter_map(|a| a["alias"].as_str()).collect();
     assert_eq!(names, ["one", "two"]);
     assert_eq!(result["activities"][0]["cycles"]["done"], 40);
 }

@@ -48,7 +48,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
         let what = info.payload_as_str().unwrap_or("no message");
-        let _ = writeln!(io::stderr(), "nbrs: internal error{place}: {what}\nThis is a fault in nbrs: please report it.");
+        let _ = writeln!(
+            io::stderr(),
+            "nbrs: internal error{place}: {what}\nThis is a fault in nbrs: please report it."
+        );
     }));
     ExitCode::from(dispatch(&args))
 }
@@ -133,7 +136,12 @@ fn dispatch(args: &[OsString]) -> u8 {
 fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
     match request {
         Request::Show { parameters, json } => {
-            let asked = prepare::Request { parameters: &parameters, includes: &options.include, scenario: None, step: None };
+            let asked = prepare::Request {
+                parameters: &parameters,
+                includes: &options.include,
+                scenario: None,
+                step: None,
+            };
             let prepared = match prepare::prepare(&asked) {
                 Ok(prepared) => prepared,
                 Err(error) => return fail(&error),
@@ -144,7 +152,12 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             written(show::run(&shown, out).map(|bound| if bound { exit::DONE } else { exit::OP_ERRORS }))
         }
         Request::Describe { parameters, json } => {
-            let asked = prepare::Request { parameters: &parameters, includes: &options.include, scenario: None, step: None };
+            let asked = prepare::Request {
+                parameters: &parameters,
+                includes: &options.include,
+                scenario: None,
+                step: None,
+            };
             match prepare::select(&asked) {
                 Ok(selected) => {
                     tell(&selected.notices);
@@ -165,7 +178,11 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             }
         },
         // Those are dispatched before.
-        Request::Hello | Request::Help | Request::ListDrivers | Request::Server { .. } | Request::Run { .. } => exit::USAGE,
+        Request::Hello
+        | Request::Help
+        | Request::ListDrivers
+        | Request::Server { .. }
+        | Request::Run { .. } => exit::USAGE,
     }
 }
 
@@ -267,13 +284,14 @@ fn run(
     notices: &[Diagnostic],
     progress: ProgressMode,
 ) -> u8 {
-    let destination = match options.report_json_to.as_ref().map(|file| Destination::new(file.clone())).transpose() {
-        Ok(destination) => destination,
-        Err(error) => {
-            tell(&[Diagnostic::error(error.to_string())]);
-            return exit::USAGE;
-        }
-    };
+    let destination =
+        match options.report_json_to.as_ref().map(|file| Destination::new(file.clone())).transpose() {
+            Ok(destination) => destination,
+            Err(error) => {
+                tell(&[Diagnostic::error(error.to_string())]);
+                return exit::USAGE;
+            }
+        };
     tell(notices);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -293,7 +311,9 @@ fn run(
     let (interrupt, interrupted) = watch::channel(false);
     let outcome = runtime.block_on(async {
         let signals = tokio::spawn(listen(interrupt, Arc::clone(&screen)));
-        let outcome = session::run(commands, &settings, Arc::clone(&screen) as Arc<dyn session::View>, interrupted).await;
+        let outcome =
+            session::run(commands, &settings, Arc::clone(&screen) as Arc<dyn session::View>, interrupted)
+                .await;
         signals.abort();
         outcome
     });
@@ -348,7 +368,8 @@ fn run(
 /// Turns the first SIGINT or SIGTERM into a stop, and the second into an end on the spot.
 async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return;
     };
     loop {

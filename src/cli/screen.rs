@@ -164,9 +164,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         },
         (_, Some(error)) => report::Ended::Stopped(format!("an output that could not be written: {error}")),
         (Ended::Complete, None) => report::Ended::Complete,
-        (Ended::Stopped, None) => {
-            report::Ended::Stopped(stopped_by.unwrap_or_else(|| "`stop`".to_owned()))
-        }
+        (Ended::Stopped, None) => report::Ended::Stopped(stopped_by.unwrap_or_else(|| "`stop`".to_owned())),
     };
     let ops = result
         .op_names
@@ -219,12 +217,7 @@ impl View for Screen {
             Mode::Lines { every, .. } => every,
             Mode::Bar | Mode::None => DEFAULT_INTERVAL,
         };
-        let shown = Shown {
-            bar,
-            interval: Interval::default(),
-            next_line: Instant::now() + every,
-            lines: 0,
-        };
+        let shown = Shown { bar, interval: Interval::default(), next_line: Instant::now() + every, lines: 0 };
         state.shown.insert(head.id, shown);
     }
 

@@ -140,11 +140,30 @@ pub enum Request {
     ListDrivers,
     ListFunctions,
     Copy(String),
-    Eval { recipe: Option<String>, from: Option<PathBuf>, at: Option<String>, json: bool },
-    Show { parameters: IndexMap<String, String>, json: bool },
-    Describe { parameters: IndexMap<String, String>, json: bool },
-    Server { port: u16, data_dir: Option<PathBuf>, drop: bool },
-    Run { commands: Vec<session::Command>, notices: Vec<Diagnostic>, progress: ProgressMode },
+    Eval {
+        recipe: Option<String>,
+        from: Option<PathBuf>,
+        at: Option<String>,
+        json: bool,
+    },
+    Show {
+        parameters: IndexMap<String, String>,
+        json: bool,
+    },
+    Describe {
+        parameters: IndexMap<String, String>,
+        json: bool,
+    },
+    Server {
+        port: u16,
+        data_dir: Option<PathBuf>,
+        drop: bool,
+    },
+    Run {
+        commands: Vec<session::Command>,
+        notices: Vec<Diagnostic>,
+        progress: ProgressMode,
+    },
 }
 
 /// A command line that is no request.
@@ -199,7 +218,11 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
     for (asked, request) in lists {
         if asked {
             no_words(options, "a list takes no words")?;
-            only(given, "a list", &["list_workloads", "list_scenarios", "list_drivers", "list_functions", "include"])?;
+            only(
+                given,
+                "a list",
+                &["list_workloads", "list_scenarios", "list_drivers", "list_functions", "include"],
+            )?;
             return Ok(request);
         }
     }
@@ -222,23 +245,29 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             only(given, "help", &[])?;
             match rest.first() {
                 None => Ok(Request::Help),
-                Some(topic) => Err(Diagnostic::error(format!("this version of nbrs has no help on `{topic}`"))
-                    .help("`nbrs --help`, `nbrs --list-functions`, `nbrs --list-scenarios`")
-                    .into()),
+                Some(topic) => {
+                    Err(Diagnostic::error(format!("this version of nbrs has no help on `{topic}`"))
+                        .help("`nbrs --help`, `nbrs --list-functions`, `nbrs --list-scenarios`")
+                        .into())
+                }
             }
         }
         "eval" => {
             only(given, "eval", &["at", "from", "json"])?;
             if let Some(extra) = rest.get(1) {
-                return Err(Diagnostic::error(format!("`eval` takes one recipe; `{extra}` is one word too many"))
-                    .help("put the recipe in quotes: nbrs eval 'Mod(10); ToString()'")
-                    .into());
+                return Err(Diagnostic::error(format!(
+                    "`eval` takes one recipe; `{extra}` is one word too many"
+                ))
+                .help("put the recipe in quotes: nbrs eval 'Mod(10); ToString()'")
+                .into());
             }
             match (rest.first(), &options.from) {
                 (None, None) => Err(Diagnostic::error("`eval` needs a recipe or --from FILE")
                     .help("nbrs eval 'Hash(); Mod(100)' --at 0..5")
                     .into()),
-                (Some(_), Some(_)) => Err(Diagnostic::error("`eval` takes a recipe or --from FILE, not both").into()),
+                (Some(_), Some(_)) => {
+                    Err(Diagnostic::error("`eval` takes a recipe or --from FILE, not both").into())
+                }
                 (recipe, from) => Ok(Request::Eval {
                     recipe: recipe.cloned(),
                     from: from.clone(),
@@ -256,7 +285,11 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
                     .into());
             }
             let json = options.json;
-            Ok(if first == "show" { Request::Show { parameters, json } } else { Request::Describe { parameters, json } })
+            Ok(if first == "show" {
+                Request::Show { parameters, json }
+            } else {
+                Request::Describe { parameters, json }
+            })
         }
         "server" => {
             only(given, "server", &["port", "data_dir", "drop"])?;
@@ -303,20 +336,26 @@ fn only(given: &[&str], verb: &str, taken: &[&str]) -> Result<(), Diagnostic> {
         Some(id) => {
             let takes: Vec<String> = taken.iter().map(|id| format!("--{}", dashed(id))).collect();
             let error = Diagnostic::error(format!("`--{}` has no meaning for {verb}", dashed(id)));
-            Err(if takes.is_empty() { error } else { error.help(format!("{verb} takes {}", takes.join(", "))) })
+            Err(if takes.is_empty() {
+                error
+            } else {
+                error.help(format!("{verb} takes {}", takes.join(", ")))
+            })
         }
     }
 }
 
 fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnostic> {
     let Some(text) = text else { return Ok(ProgressMode::Default) };
-    let (mode, interval) = text.split_once(':').map_or((text, None), |(mode, interval)| (mode, Some(interval)));
+    let (mode, interval) =
+        text.split_once(':').map_or((text, None), |(mode, interval)| (mode, Some(interval)));
     let wrong = |why: String| {
         Diagnostic::error(format!("`--progress {text}`: {why}")).help("bar, console:1s or none")
     };
     match (mode, interval) {
         ("console", interval) => {
-            let interval = crate::units::duration(interval.unwrap_or("1m")).map_err(|e| wrong(e.to_string()))?;
+            let interval =
+                crate::units::duration(interval.unwrap_or("1m")).map_err(|e| wrong(e.to_string()))?;
             if interval < Duration::from_millis(100) {
                 return Err(wrong("an interval is at least 100ms".to_owned()));
             }
@@ -338,7 +377,9 @@ fn take_parameters(words: &[String]) -> Result<(IndexMap<String, String>, &[Stri
         if name.is_empty() {
             return Err(Diagnostic::error(format!("`{word}` has no name before the `=`")));
         }
-        if value.is_empty() && parameters::CORE.iter().any(|row| row.name == name || row.synonyms.contains(&name)) {
+        if value.is_empty()
+            && parameters::CORE.iter().any(|row| row.name == name || row.synonyms.contains(&name))
+        {
             return Err(Diagnostic::error(format!("`{word}` has no value")));
         }
         if parameters.insert(name.to_owned(), value.to_owned()).is_some() {
@@ -350,7 +391,10 @@ fn take_parameters(words: &[String]) -> Result<(IndexMap<String, String>, &[Stri
 }
 
 /// Words of a run → commands, with the steps of named scenarios worked out.
-fn script(words: &[String], includes: &[PathBuf]) -> Result<(Vec<session::Command>, Vec<Diagnostic>), WordsError> {
+fn script(
+    words: &[String],
+    includes: &[PathBuf],
+) -> Result<(Vec<session::Command>, Vec<Diagnostic>), WordsError> {
     let mut commands = Vec::new();
     let mut notices = Vec::new();
     let mut rest = words;
@@ -416,7 +460,9 @@ fn simple(verb: &str, argument: &str) -> Result<session::Command, Diagnostic> {
             let mut patterns = Vec::new();
             for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
                 let pattern = Regex::new(&format!("^(?:{alias})$")).map_err(|error| {
-                    Diagnostic::error(format!("`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"))
+                    Diagnostic::error(format!(
+                        "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
+                    ))
                 })?;
                 patterns.push(pattern);
             }
@@ -479,10 +525,13 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<Request, String> {
-        let args: Vec<OsString> = std::iter::once("nbrs").chain(line.split(' ')).map(OsString::from).collect();
+        let args: Vec<OsString> =
+            std::iter::once("nbrs").chain(line.split(' ')).map(OsString::from).collect();
         parse(&args).map(|(_, request)| request).map_err(|error| match error {
             WordsError::Clap(error) => error.to_string(),
-            WordsError::Usage(errors) => errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("; "),
+            WordsError::Usage(errors) => {
+                errors.iter().map(|e| e.message.clone()).collect::<Vec<_>>().join("; ")
+            }
         })
     }
 
@@ -537,9 +586,11 @@ mod tests {
 
     #[test]
     fn an_option_may_stand_anywhere() {
-        for line in
-            ["--progress none run workload=w", "run --progress none workload=w", "run workload=w --progress=none"]
-        {
+        for line in [
+            "--progress none run workload=w",
+            "run --progress none workload=w",
+            "run workload=w --progress=none",
+        ] {
             assert!(matches!(read(line), Ok(Request::Run { progress: ProgressMode::None, .. })), "{line}");
         }
     }
