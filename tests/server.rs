@@ -450,9 +450,11 @@ mod keeps {
                 writers.push(tokio::spawn(async move {
                     for number_of_write in 0.. {
                         let id = (round * WRITERS + writer) * 1_000_000 + number_of_write;
+                        // Long ones reach the journal in several pieces, between which the kill may fall.
+                        let size = if id % 3 == 0 { 50_000 } else { 500 };
                         let insert = doc! {
                             "insert": "c", "writeConcern": { "w": "majority" },
-                            "documents": [{ "_id": id, "k": format!("k{id}"), "x": "x".repeat(500) }],
+                            "documents": [{ "_id": id, "k": format!("k{id}"), "x": "x".repeat(size) }],
                         };
                         match db.run_command(insert).await {
                             Ok(reply) => {
