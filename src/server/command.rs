@@ -420,7 +420,8 @@ fn try_run(
         shared.count(Counter::Command, 1);
     }
     const MUCH: usize = 64 << 10;
-    if row.long || body.len() > MUCH {
+    let bytes = body.len() + sequences.iter().map(Sequence::byte_len).sum::<usize>();
+    if row.long || bytes > MUCH {
         tokio::task::block_in_place(|| (row.run)(&call, reply))?;
     } else {
         (row.run)(&call, reply)?;

@@ -83,11 +83,8 @@ impl Store {
         let catalog = database
             .keyspace("catalog", || KeyspaceCreateOptions::default().max_memtable_size(1 << 20))
             .map_err(store)?;
-        let durability = Durability::start(database.clone()).map_err(|source| ServerError::Io {
-            what: "no thread for",
-            path: data_dir.to_owned(),
-            source,
-        })?;
+        let durability = Durability::start(database.clone(), &data_dir.join(STORE))
+            .map_err(|source| ServerError::Io { what: "no thread for", path: data_dir.to_owned(), source })?;
         let mut opened = Store {
             database,
             catalog,

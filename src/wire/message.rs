@@ -85,6 +85,11 @@ impl<'a> Sequence<'a> {
         self.documents().count()
     }
 
+    /// Bytes of all documents together.
+    pub fn byte_len(&self) -> usize {
+        self.documents.len()
+    }
+
     /// Whether there is no document.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
