@@ -183,7 +183,7 @@ mod tests {
             ("from_long.to_int.Add(1)", 2147483647, "Integer 1"),
             ("discrete.long_int.Uniform(0,9)", 0, "Integer 3"),
             ("Uniform(0,1000000000)", 2, "Long 890201860"),
-            ("Uniform(0,100)->int", 0, "Integer 31"),
+            ("Uniform(0,100)->int", 0, "Integer 32"),
             ("Uniform(-180d,180d)", 0, "Double -65.16072362807124"),
         ] {
             assert_eq!(shown(recipe, cycle), expected, "{recipe}");

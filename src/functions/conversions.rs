@@ -142,7 +142,7 @@ pub static TO_STRING: FunctionRow = FunctionRow {
     examples: &[
         Example("Mod(5); ToString()", 7, "2"),
         Example("ToString(long->Add(1)->long)", 7, "8"),
-        Example("HashRange(0.0d,1.0d); ToString()", 0, "0.31931644615367886"),
+        Example("HashRange(0.0d,1.0d); ToString()", 0, "0.31931730722925356"),
     ],
     overloads: &[
         Overload {

@@ -52,7 +52,7 @@ pub static HASHED_FILE_EXTRACT_TO_STRING: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "a random-looking extract of a text file, with a length between two bounds or from a function",
     pure: true,
-    examples: &[Example("HashedFileExtractToString('data/lorem_ipsum_full.txt',9,11)", 10, "")],
+    examples: &[Example("HashedFileExtractToString('data/lorem_ipsum_full.txt',9,11)", 10, "bus aerdit ")],
     overloads: &[Overload {
         package: "from_long.to_string",
         input: Type::Long,

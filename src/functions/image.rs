@@ -287,8 +287,8 @@ pub static CHAR_BUF_IMAGE: FunctionRow = FunctionRow {
           texts), so many characters long, with a size that may vary",
     pure: true,
     examples: &[
-        Example("CharBufImage('abc',100,5)", 0, "acbac"),
-        Example("CharBufImage('A-Za-z0-9',1000,HashRange(2,4)); ToString()", 0, "CGT"),
+        Example("CharBufImage('abc',100,5)", 0, "bccca"),
+        Example("CharBufImage('A-Za-z0-9',1000,HashRange(2,4)); ToString()", 0, "aCk"),
     ],
     overloads: &[Overload {
         package: "from_long.to_string",

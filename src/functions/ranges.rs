@@ -16,10 +16,10 @@ pub static HASH_RANGE: FunctionRow = FunctionRow {
           yields int it combines the bits of hash and width, so that only some numbers occur",
     pure: true,
     examples: &[
-        Example("HashRange(0,100)", 0, "39"),
+        Example("HashRange(0,100)", 0, "52"),
         Example("HashRange(10)", 1, "4"),
         Example("ToInt(); HashRange(0,10)", 0, "11"),
-        Example("HashRange(0.0,10.0)", 0, "3.1931644615367886"),
+        Example("HashRange(0.0,10.0)", 0, "3.1931730722925353"),
     ],
     overloads: &[
         Overload {

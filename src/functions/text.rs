@@ -60,7 +60,11 @@ pub static TEMPLATE: FunctionRow = FunctionRow {
     examples: &[
         Example("Template('user-{}',Identity())", 5, "user-5"),
         Example("Template('{}-{}',Identity(),NumberNameToString())", 5, "5-six"),
-        Example("Template(long->Mul(3L)->long,'{}/{}',NumberNameToString(),long->ToString())", 5, "fifteen/18"),
+        Example(
+            "Template(long->Mul(3L)->long,'{}/{}',NumberNameToString(),long->ToString())",
+            5,
+            "fifteen/18",
+        ),
     ],
     overloads: &[Overload {
         package: "from_long.to_string",

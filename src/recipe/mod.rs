@@ -345,7 +345,9 @@ fn explain(text: &Text, error: &pest::error::Error<Rule>) -> Diagnostic {
             Rule::close | Rule::shut => "`)`",
             Rule::semi => "`;`",
             Rule::arrow | Rule::output => "`->`",
-            Rule::recipe | Rule::call | Rule::name | Rule::compose | Rule::input | Rule::assign => "a function name",
+            Rule::recipe | Rule::call | Rule::name | Rule::compose | Rule::input | Rule::assign => {
+                "a function name"
+            }
             Rule::arg
             | Rule::nested
             | Rule::variable

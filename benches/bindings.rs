@@ -1,0 +1,68 @@
+//! What a binding costs per cycle, and an image once.
+//!
+//! `cargo bench --bench bindings`
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use nbrs::bindings::Program;
+use nbrs::functions::Context;
+use nbrs::span::Text;
+use std::hint::black_box;
+use std::time::Duration;
+
+const RECIPES: &[(&str, &str)] = &[
+    ("key of rampup", "Mod(1000000000); ToString()"),
+    ("key of main", "Uniform(0,1000000000); ToString() -> String"),
+    ("hashed key", "Hash(); Mod(1000000000); ToString()"),
+    (
+        "text of 100",
+        "Hash(); Mod(1000000000); CharBufImage('A-Za-z0-9 _|/',16000000,HashRange(50,150)); ToString();",
+    ),
+    (
+        "text of 100 KB",
+        "Hash(); Mod(1000000000); CharBufImage('A-Za-z0-9 _|/',16000000,HashRange(50000,150000)); ToString();",
+    ),
+    ("extract of 100", "Hash(); HashedFileExtractToString('data/lorem_ipsum_full.txt',50,150) -> String"),
+    ("template", "Template('user-{}-{}',Identity(),Hash())"),
+    ("double", "HashRange(0.0d,1.0d); ToString()"),
+];
+
+fn compiled(recipe: &str) -> Program {
+    Program::compile(&Text::unplaced(recipe)).expect("a recipe of this file compiles").program
+}
+
+fn per_cycle(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("text of a cycle");
+    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
+    for (name, recipe) in RECIPES {
+        let program = compiled(recipe);
+        let mut context = Context::default();
+        let mut out = Vec::new();
+        let mut cycle = 0;
+        group.bench_function(*name, |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                cycle += 1;
+                program.write_text(black_box(cycle), &mut context, &mut out).expect("it has a value");
+                out.len()
+            });
+        });
+    }
+    group.finish();
+}
+
+fn image(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("image");
+    group.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_millis(500)).sample_size(10);
+    // Another seed each time, since images are kept.
+    let mut seed = 1;
+    group.bench_function("of 16 million characters", |bencher| {
+        bencher.iter(|| {
+            seed += 1;
+            compiled(&format!("CharBufImage('A-Za-z0-9 _|/',16000000,100,{seed}L)"))
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, per_cycle, image);
+criterion_main!(benches);
