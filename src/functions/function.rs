@@ -24,10 +24,13 @@ pub type Producer<I> = Arc<dyn Produce<I>>;
 /// What rewrites a text in place: `out[from..]` holds the input's text and then the result's.
 type Rewrite = Arc<dyn Fn(&mut Vec<u8>, usize, &mut Context) -> Eval<()> + Send + Sync>;
 
+/// What makes another value of a value.
+type Make = Arc<dyn Fn(Value, &mut Context) -> Eval<Value> + Send + Sync>;
+
 /// A function from any value to another.
 #[derive(Clone)]
 pub enum Transform {
-    Value(Arc<dyn Fn(Value, &mut Context) -> Eval<Value> + Send + Sync>),
+    Value(Make),
     /// Yields a String that depends on the input's text alone; spares making either.
     Text(Rewrite),
 }

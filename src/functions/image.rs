@@ -178,11 +178,12 @@ fn fill<T: Copy + Send + Sync>(set: &[T], seed: i64, out: &mut [T]) {
         if rest >= count {
             rest -= count;
         }
-        set[rest as usize % set.len()]
+        set[rest as usize]
     };
     let mut block = seed;
     for lanes in out.chunks_mut(BLOCK * LANES) {
-        if lanes.len() == BLOCK * LANES {
+        // Of a known size, so that no place in it is checked 16 million times.
+        if let Ok(lanes) = <&mut [T; BLOCK * LANES]>::try_from(&mut *lanes) {
             let mut states: [i64; LANES] = std::array::from_fn(|lane| block.wrapping_add(lane as i64));
             for position in 0..BLOCK {
                 for (lane, state) in states.iter_mut().enumerate() {

@@ -506,15 +506,15 @@ mod tests {
     fn dropped_and_ignored_text_is_noted_at_its_place() {
         for (recipe, places) in [
             ("Mod(10)", vec![]),
-            ("Mod(+10)", vec![4..5]),
-            ("Mod(10) # comment", vec![8..9, 10..17]),
-            ("Mod(10) ToString()", vec![8..18]),
-            ("F('a'')", vec![5..7]),
-            ("x=Mod(10)", vec![0..2]),
+            ("Mod(+10)", vec![(4, 5)]),
+            ("Mod(10) # comment", vec![(8, 9), (10, 17)]),
+            ("Mod(10) ToString()", vec![(8, 18)]),
+            ("F('a'')", vec![(5, 7)]),
+            ("x=Mod(10)", vec![(0, 2)]),
         ] {
             let text = Text::of_source("recipe", recipe);
             let notices = parse(&text).expect(recipe).notices;
-            let found: Vec<_> = notices
+            let found: Vec<(usize, usize)> = notices
                 .iter()
                 .filter_map(|notice| notice.location.as_ref())
                 .map(|at| at.range.clone())
