@@ -517,7 +517,7 @@ mod tests {
             let found: Vec<(usize, usize)> = notices
                 .iter()
                 .filter_map(|notice| notice.location.as_ref())
-                .map(|at| at.range.clone())
+                .map(|at| (at.range.start, at.range.end))
                 .collect();
             assert_eq!(found, places, "{recipe:?}");
         }
