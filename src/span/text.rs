@@ -74,8 +74,8 @@ impl Piece {
     }
 }
 
-/// A string and, for each part of it, the place it came from. Equal texts may have different origins only
-/// where they compare as different; use [`Text::as_str`] to compare the characters alone.
+/// A string and, for each part of it, the place it came from. Two texts are equal if their characters and their
+/// places are; compare [`Text::as_str`] for the characters alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     text: String,
