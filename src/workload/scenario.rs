@@ -246,7 +246,7 @@ impl Planner<'_> {
                         step.name
                     ))
                     .at(piece.name.location())
-                    .help(self.locked_help(name, &value)));
+                    .help(self.locked_help(&step.name, name, &value)));
                 }
             };
             params.insert(name.to_owned(), value);
@@ -274,13 +274,14 @@ impl Planner<'_> {
     }
 
     /// What to give instead of a locked parameter: the template variable that its value comes from, if it is
-    /// the default of one.
-    fn locked_help(&self, name: &str, value: &Text) -> String {
+    /// the default of one (of several, the one that has the step's name).
+    fn locked_help(&self, step: &str, name: &str, value: &Text) -> String {
         let of_default = |variable: &&super::TemplateVariable| {
             variable.default.as_deref().map(str::trim) == Some(value.as_str())
                 && variable.name.to_lowercase().contains(&name.to_lowercase())
         };
-        match self.workload.variables.iter().find(of_default) {
+        let candidates = self.workload.variables.iter().filter(of_default);
+        match candidates.max_by_key(|variable| variable.name.contains(step)) {
             Some(variable) => format!("set the template variable instead: `{}=…`", variable.name),
             None => "`===` locks a value, `==` keeps it quietly, `=` lets it be overridden".to_owned(),
         }
@@ -638,6 +639,11 @@ mod tests {
                 "run cycles===10",
                 &[("cycles", "5")],
                 "dir/my-w.yaml:4:12: error: step `a` of scenario `s` has locked",
+            ),
+            (
+                "run cycles===TEMPLATE(a-cycles,10) k=TEMPLATE(z-cycles,10)",
+                &[("cycles", "5")],
+                "help: set the template variable instead: `a-cycles=…`",
             ),
             (
                 "run cycles===TEMPLATE(s-cycles,10)",

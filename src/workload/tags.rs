@@ -119,7 +119,11 @@ impl TagFilter {
             }
         }
         let culprit = self.items.iter().find(|item| !ops.iter().any(|op| item.matches(op)));
-        let at = culprit.and_then(|item| item.key.location()).or_else(|| self.text.location());
+        let at = culprit.and_then(|item| match &item.value {
+            Some((value, _)) if values.contains_key(item.key.as_str()) => value.location(),
+            _ => item.key.location(),
+        });
+        let at = at.or_else(|| self.text.location());
         let present: Vec<String> = values
             .iter()
             .map(|(key, values)| format!("{key}: {}", values.iter().copied().collect::<Vec<_>>().join(", ")))
@@ -438,6 +442,7 @@ blocks:
         for (filter, part) in [
             ("block:main", "did you mean `block:main.*`?"),
             ("block:main-write", "did you mean `block:main_write`?"),
+            ("block:rampap", "command line:1:7: error: no op has the tags `block:rampap`"),
             ("block:rampap", "did you mean `block:rampup`?"),
             ("blocks:schema", "did you mean `block:schema`?"),
             ("phase:schema", "did you mean `block:schema`?"),
