@@ -55,9 +55,9 @@ pub static ROW: AdapterRow = AdapterRow {
 };
 
 /// How long a deployment may take to answer before the first op, and how long an op may wait for a suitable
-/// server: less than 5 s, so that the message about it comes within them. `serverSelectionTimeoutMS` in the
+/// server: so much less than 5 s that the message about it comes within them. `serverSelectionTimeoutMS` in the
 /// connection string overrides it.
-const PATIENCE: Duration = Duration::from_millis(4500);
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What is added to the time that the driver allows itself, before we give up on the driver.
 const GRACE: Duration = Duration::from_millis(300);
@@ -195,14 +195,12 @@ fn settings(options: &ClientOptions, database: &str, threads: usize) -> Vec<(Str
     }
     let pool = options.max_pool_size.unwrap_or_default();
     let threads = threads.max(1);
-    settings.push((
-        "pool",
-        if (pool as usize) < threads {
-            format!("{pool} connections for {threads} threads (maxPoolSize): ops wait for a free connection")
-        } else {
-            format!("{pool} connections")
-        },
-    ));
+    let mut connections = format!("{pool} connection{}", if pool == 1 { "" } else { "s" });
+    if (pool as usize) < threads {
+        connections
+            .push_str(&format!(" for {threads} threads (maxPoolSize): ops wait for a free connection"));
+    }
+    settings.push(("pool", connections));
     let compressors: Vec<_> = options.compressors.iter().flatten().map(compressor).collect();
     let compressors = if compressors.is_empty() { "none".to_owned() } else { compressors.join(", ") };
     settings.push(("compressors", compressors));
