@@ -305,15 +305,17 @@ mod tests {
 
     #[test]
     fn an_op_that_cannot_be_made_says_why() {
-        let cases: &[(&[&str], &[(&str, &str)], &str)] = &[
-            (&[], &[], "neither ops nor"),
-            (&["a"], &[("bindings", "b.*")], "none of the bindings a"),
-            (&["a"], &[("bindings", "(")], "not a regular expression"),
-            (&["a"], &[("format", "jsn")], "did you mean `json`?"),
-            (&["a"], &[("newline", "yes")], "neither true nor false"),
+        // Binding names, parameters, what is said.
+        let cases: &[(&str, &[(&str, &str)], &str)] = &[
+            ("", &[], "neither ops nor"),
+            ("a", &[("bindings", "b.*")], "none of the bindings a"),
+            ("a", &[("bindings", "(")], "not a regular expression"),
+            ("a", &[("format", "jsn")], "did you mean `json`?"),
+            ("a", &[("newline", "yes")], "neither true nor false"),
         ];
         for (names, parameters, expected) in cases {
-            let error = made(names, parameters).expect_err("no op can be made");
+            let names: Vec<&str> = names.split_whitespace().collect();
+            let error = made(&names, parameters).expect_err("no op can be made");
             assert!(error.contains(expected), "{error}");
         }
     }
