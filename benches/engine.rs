@@ -50,6 +50,14 @@ impl Dispenser for Noop {
 struct Nobody;
 impl Observer for Nobody {}
 
+/// Processor time of this process so far, where the system tells.
+fn cpu() -> Option<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    Some(Duration::from_millis(ticks * 10))
+}
+
 fn run(workers: usize, threads: usize, cycles: u64, cycle_rate: Option<Rate>) -> (ActivityResult, u64) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
@@ -79,11 +87,15 @@ fn main() {
     for (workers, threads) in [(1, 1), (1, 100), (2, 100), (2, 20_000)] {
         let cycles = 8_000_000;
         let (short, few) = run(workers, threads, cycles / 8, None);
+        let before = cpu();
         let (result, allocations) = run(workers, threads, cycles, None);
         assert_eq!(result.totals[0].ok, cycles);
+        let busy = cpu().zip(before).map_or(0.0, |(after, before)| (after - before).as_secs_f64());
         println!(
-            "{workers} workers, {threads:>5} threads: {:.2} M cycles/s; {:.6} allocations per cycle once warm",
+            "{workers} workers, {threads:>5} threads: {:.2} M cycles/s, {:.0} ns of processor time per cycle; {:.6} \
+             allocations per cycle once warm",
             cycles as f64 / result.elapsed.as_secs_f64() / 1e6,
+            busy * 1e9 / cycles as f64,
             allocations.saturating_sub(few) as f64 / (cycles - short.cycles_done) as f64,
         );
     }

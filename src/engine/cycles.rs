@@ -10,8 +10,13 @@ pub(super) struct Cycles {
     stride: u64,
     strides_per_pass: u64,
     strides: u64,
-    next: AtomicU64,
+    next: Contended,
 }
+
+/// Written by all threads with each claim; on cache lines of its own, so that what lies beside it is not.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Contended(AtomicU64);
 
 impl Cycles {
     /// `passes` times over `cycles`, `stride` at a time. The last stride of a pass may be shorter.
@@ -24,13 +29,13 @@ impl Cycles {
             stride,
             strides_per_pass,
             strides: strides_per_pass.saturating_mul(passes),
-            next: AtomicU64::new(0),
+            next: Contended::default(),
         }
     }
 
     /// The next stride, or `None` when all are dealt.
     pub fn claim(&self) -> Option<Range<u64>> {
-        let claimed = self.next.fetch_add(1, Relaxed);
+        let claimed = self.next.0.fetch_add(1, Relaxed);
         if claimed >= self.strides {
             return None;
         }
