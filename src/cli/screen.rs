@@ -131,7 +131,7 @@ fn header_of(head: &Head) -> report::Header {
         .iter()
         .map(|op| report::HeaderOp { name: op.name.clone(), ratio: op.ratio, mean_bytes: op.mean_bytes })
         .collect();
-    let mut notes = Vec::new();
+    let mut notes = head.notes.clone();
     if let Some(dir) = &head.embedded {
         notes.push(format!("its data is in {}", dir.display()));
     }

@@ -135,6 +135,8 @@ pub struct Head {
     pub embedded: Option<PathBuf>,
     /// An op writes its text to standard output, so that nothing else should.
     pub uses_stdout: bool,
+    /// Sentences that a user should read before the run.
+    pub notes: Vec<String>,
 }
 
 /// An activity that ended.
@@ -524,6 +526,7 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
         bytes_to_write: prepared.bytes_to_write(),
         embedded,
         uses_stdout: prepared.uses_stdout(),
+        notes: prepared.notes.clone(),
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Prepared {
     /// Parameters for the drivers.
     pub parameters: IndexMap<String, String>,
     pub notices: Vec<Diagnostic>,
+    /// Sentences for the header.
+    pub notes: Vec<String>,
 }
 
 impl Prepared {
@@ -354,11 +356,9 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         Some(text) => Policy::parse(text).map_err(|e| parameter_error("errors", text, e))?,
         None => Policy::default(),
     };
+    let mut notes = Vec::new();
     if asked > 1000 && get("threads").is_none() {
-        notices.push(
-            Diagnostic::warning(format!("{asked} cycles on 1 thread"))
-                .help("`threads=N` or `threads=auto` runs ops side by side"),
-        );
+        notes.push("1 thread runs one op at a time; threads=N or threads=auto runs more".to_owned());
     }
 
     for op in &mut prepared {
@@ -388,6 +388,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         max_tries,
         parameters,
         notices,
+        notes,
     })
 }
 
