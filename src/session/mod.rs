@@ -377,9 +377,9 @@ impl Session<'_> {
         {
             return Err(Diagnostic::error(format!(
                 "this run would write about {} into the embedded server at {}, where {} are free",
-                gigabytes(total),
+                on_disk(total),
                 dir.display(),
-                gigabytes(free as f64)
+                on_disk(free as f64)
             ))
             .help("give fewer cycles or smaller values, --data-dir on a larger disk, or connection= for a server of yours")
             .into());
@@ -388,7 +388,7 @@ impl Session<'_> {
             self.view.notice(
                 &Diagnostic::warning(format!(
                     "this run will write about {} into the embedded server at {}",
-                    gigabytes(total),
+                    on_disk(total),
                     dir.display()
                 ))
                 .help("`nbrs server --drop` empties it"),
@@ -478,8 +478,9 @@ fn takes_connection(row: &AdapterRow) -> bool {
     row.parameters.iter().any(|parameter| parameter.name == "connection")
 }
 
-fn gigabytes(bytes: f64) -> String {
-    format!("{:.1} GB", bytes / 1e9)
+/// Bytes on a disk, in the unit that disks are sold by.
+fn on_disk(bytes: f64) -> String {
+    if bytes >= 1e12 { format!("{:.2} TB", bytes / 1e12) } else { format!("{:.1} GB", bytes / 1e9) }
 }
 
 type Connected = Vec<(&'static AdapterRow, Arc<dyn Adapter>)>;
