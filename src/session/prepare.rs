@@ -158,6 +158,7 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
         Some(text) => TagFilter::parse(&placed("tags", text))?,
         None => TagFilter::parse(&placed("tags", ""))?,
     };
+    notices.extend(filter.notices().iter().cloned());
     let ops = if whole.ops.is_empty() { Vec::new() } else { filter.select(&whole)? };
     Ok(Selected { workload: workload.or(Some(whole)), ops, notices, parameters: given })
 }
@@ -189,27 +190,17 @@ fn field<'a>(op: &'a OpTemplate, name: &str) -> Option<&'a workload::Node> {
     op.op.get(name).or_else(|| op.params.get(name))
 }
 
-fn node_text(node: &workload::Node) -> Option<String> {
-    match &node.data {
-        Data::Text(text) => Some(text.as_str().to_owned()),
-        Data::Int(number) => Some(number.to_string()),
-        Data::Float(number) => Some(number.to_string()),
-        Data::Bool(value) => Some(value.to_string()),
-        Data::Null | Data::List(_) | Data::Map(_) => None,
-    }
-}
-
 fn op_driver(
     op: &OpTemplate,
     default: &'static AdapterRow,
     notices: &mut Vec<Diagnostic>,
 ) -> Result<&'static AdapterRow, Diagnostic> {
     if let Some(node) = field(op, "driver") {
-        let name = node_text(node).unwrap_or_default();
+        let name = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
         return driver(&name).map_err(|error| error.at(node.location.clone()));
     }
     if let Some(node) = field(op, "type") {
-        let name = node_text(node).unwrap_or_default();
+        let name = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
         match driver(&name) {
             Ok(row) => return Ok(row),
             // The reference takes any `type` for a driver's name and fails; some of its own files carry one
@@ -226,7 +217,7 @@ fn op_driver(
 
 fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
     let Some(node) = field(op, "ratio") else { return Ok(1) };
-    let text = node_text(node).unwrap_or_default();
+    let text = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
     text.trim().parse::<u64>().map_err(|_| {
         Diagnostic::error(format!("{}: `ratio` must be a whole number from 0 up, not `{text}`", op.name))
             .at(node.location.clone())
