@@ -62,8 +62,11 @@ fn connect(config: &Config) -> Result<Arc<dyn Adapter>, AdapterError> {
         at_once,
         state: Mutex::new(State { writer: BufWriter::with_capacity(64 * 1024, file), failed: None }),
     };
-    let facts =
-        TargetFacts { kind: "stdout".to_owned(), uri: Some(name.to_owned()), ..TargetFacts::default() };
+    let facts = TargetFacts {
+        kind: "stdout".to_owned(),
+        settings: vec![("file".to_owned(), name.to_owned())],
+        ..TargetFacts::default()
+    };
     Ok(Arc::new(Stdout { facts, output: Arc::new(output) }))
 }
 
@@ -305,8 +308,9 @@ mod tests {
 
     #[test]
     fn an_op_that_cannot_be_made_says_why() {
-        // Binding names, parameters, what is said.
-        let cases: &[(&str, &[(&str, &str)], &str)] = &[
+        /// Binding names, parameters, what is said.
+        type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        let cases: &[Case] = &[
             ("", &[], "neither ops nor"),
             ("a", &[("bindings", "b.*")], "none of the bindings a"),
             ("a", &[("bindings", "(")], "not a regular expression"),

@@ -7,7 +7,9 @@ pub mod prepare;
 pub mod target;
 
 use crate::adapters::{Adapter, AdapterError, AdapterRow, Config, TargetFacts};
-use crate::engine::{self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running};
+use crate::engine::{
+    self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
+};
 use crate::metrics::Frame;
 use crate::span::Diagnostic;
 use crate::units::Rate;
@@ -273,7 +275,9 @@ impl Session<'_> {
                     let known = self.active.iter().any(|a| a.alias == alias)
                         || self.finished.iter().any(|f| f.head.alias == alias);
                     if !known {
-                        return Err(Diagnostic::error(format!("await: no activity `{alias}` was started")).into());
+                        return Err(
+                            Diagnostic::error(format!("await: no activity `{alias}` was started")).into()
+                        );
                     }
                     let aliases: Vec<bool> = self.active.iter().map(|a| a.alias == alias).collect();
                     self.join(|at| aliases.get(at).copied().unwrap_or(false)).await;
@@ -425,7 +429,8 @@ impl Session<'_> {
         let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
         let mut ops = Vec::new();
         for op in prepared.ops {
-            let adapter = adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
+            let adapter =
+                adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
             if let Some(adapter) = adapter {
                 ops.push(ActivityOp { name: op.name, dispenser: adapter.dispenser(op.plan)? });
             }
@@ -489,8 +494,12 @@ async fn connect(prepared: &Prepared) -> Result<Connected, SessionError> {
     let mut adapters = Vec::new();
     for row in prepared.drivers() {
         let own = |name: &String| row.parameters.iter().any(|p| p.name == name);
-        let parameters =
-            prepared.parameters.iter().filter(|(name, _)| own(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        let parameters = prepared
+            .parameters
+            .iter()
+            .filter(|(name, _)| own(name))
+            .map(|(n, v)| (n.clone(), v.clone()))
+            .collect();
         let config = Config { alias: prepared.alias.clone(), parameters, threads: prepared.threads };
         let adapter = (row.connect)(config).await?;
         adapter.warm_up().await?;

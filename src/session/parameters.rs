@@ -26,7 +26,11 @@ pub static CORE: &[CoreParameter] = &[
     core("recycles", &[], "passes over the cycles; 1 if not given"),
     core("stride", &[], "cycles that a thread takes at a time; one sequence if not given"),
     core("threads", &[], "ops at once: `25`, `4x` (per core), `auto` (10 per core)"),
-    core("cyclerate", &["targetrate", "rate"], "cycles per second: `2500`, or with a catch-up bound `2500,1.1`"),
+    core(
+        "cyclerate",
+        &["targetrate", "rate"],
+        "cycles per second: `2500`, or with a catch-up bound `2500,1.1`",
+    ),
     core("seq", &[], "order of ops by ratio: bucket, interval, concat"),
     core("errors", &[], "what errors do: `stop`, `counter`, `DuplicateKey:counter;.*:stop`"),
     core("maxtries", &[], "tries of one op where `errors` retries; 10 if not given"),
@@ -143,7 +147,11 @@ mod tests {
         assert_eq!(got, params(&[("cyclerate", "5"), ("workload", "w")]));
         assert!(canonical(&params(&[("rate", "5"), ("cyclerate", "5")])).is_ok());
         let error = canonical(&params(&[("rate", "5"), ("cyclerate", "6")])).expect_err("they differ");
-        assert!(error.message.contains("rate=5") && error.message.contains("cyclerate=6"), "{}", error.message);
+        assert!(
+            error.message.contains("rate=5") && error.message.contains("cyclerate=6"),
+            "{}",
+            error.message
+        );
     }
 
     #[test]

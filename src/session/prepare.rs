@@ -10,16 +10,13 @@ use crate::sequence::{self, Sequencer};
 use crate::span::{Diagnostic, Text, nearest};
 use crate::units::{self, Rate};
 use crate::workload::tags::TagFilter;
-use crate::workload::{self, Data, LoadOptions, OpTemplate, Workload};
+use crate::workload::{self, LoadOptions, OpTemplate, Workload};
 use indexmap::IndexMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
 /// How many cycles of an op are bound to learn its size.
 const SIZE_SAMPLES: usize = 64;
-
-/// A sequence longer than this is a slip of the pen, not a mix of ops.
-const LONGEST_SEQUENCE: u64 = 1 << 20;
 
 /// One op of a prepared activity.
 pub struct PreparedOp {
@@ -307,9 +304,12 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
     }
     let ratios: Vec<u64> = prepared.iter().map(|op| op.ratio).collect();
     let length = ratios.iter().try_fold(0u64, |sum, r| sum.checked_add(*r)).unwrap_or(u64::MAX);
-    if length > LONGEST_SEQUENCE {
+    if length > sequence::MAX_LENGTH {
         return Err(Diagnostic::error(format!("the ratios of the selected ops add up to {length}"))
-            .help(format!("a sequence holds at most {LONGEST_SEQUENCE} ops: divide the ratios by a common factor"))
+            .help(format!(
+                "a sequence holds at most {} ops: divide the ratios by a common factor",
+                sequence::MAX_LENGTH
+            ))
             .into());
     }
     let sequence = sequence::table(&ratios, sequencer);
@@ -347,6 +347,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         Some(text) => Policy::parse(text).map_err(|e| parameter_error("errors", text, e))?,
         None => Policy::default(),
     };
+    notices.extend(policy.notices().iter().map(Diagnostic::warning));
     let mut notes = Vec::new();
     if asked > 1000 && get("threads").is_none() {
         notes.push("1 thread runs one op at a time; threads=N or threads=auto runs more".to_owned());

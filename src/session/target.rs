@@ -92,7 +92,9 @@ impl Embedded {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         match thread.join() {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(SessionError::Target(format!("the embedded server did not end well: {error}"))),
+            Ok(Err(error)) => {
+                Err(SessionError::Target(format!("the embedded server did not end well: {error}")))
+            }
             Err(_) => Err(SessionError::Target("the embedded server did not end well".to_owned())),
         }
     }
