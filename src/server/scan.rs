@@ -496,3 +496,172 @@ pub fn check_deadline(deadline: Option<Instant>) -> Result<(), CommandError> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::collection::prepare;
+    use super::super::cursor::{parse_sort, scanned, sort};
+    use super::super::store::IndexSpec;
+    use super::*;
+    use bson::{Bson, Document, doc};
+    use proptest::prelude::*;
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    fn bytes(document: &Document) -> Vec<u8> {
+        bson::serialize_to_vec(document).unwrap()
+    }
+
+    fn collection(
+        indexes: &[(Document, bool)],
+        documents: &[Document],
+    ) -> (tempfile::TempDir, Store, Arc<Collection>) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let specs = indexes
+            .iter()
+            .enumerate()
+            .map(|(i, (pattern, unique))| IndexSpec {
+                name: format!("i{i}"),
+                pattern: bytes(pattern),
+                unique: *unique,
+            })
+            .collect();
+        store.create_indexes("d", "c", specs).unwrap();
+        let collection = store.collection("d", "c").unwrap();
+        for document in documents {
+            let prepared = prepare(&bytes(document)).unwrap();
+            collection.write(&store).unwrap().insert(prepared).unwrap();
+        }
+        (folder, store, collection)
+    }
+
+    /// What a plan is, in short.
+    fn plan(collection: &Collection, filter: &Document, order: &Document) -> (String, usize, bool, bool) {
+        let filter = Filter::parse(&bytes(filter)).unwrap();
+        let plan = Plan::choose(collection, &filter, &parse_sort(&bytes(order)).unwrap(), None);
+        let source = match &plan.source {
+            Source::Documents => "documents".to_owned(),
+            Source::Index(index) => index.name.clone(),
+        };
+        (source, plan.spans.len(), plan.whole, plan.sorted)
+    }
+
+    #[test]
+    fn the_index_that_narrows_most_is_taken() {
+        let indexes = [(doc! { "a": 1 }, false), (doc! { "u": 1 }, true), (doc! { "a": 1, "b": -1 }, false)];
+        let (_folder, _store, collection) = collection(&indexes, &[]);
+        #[rustfmt::skip]
+        let table = [
+            (doc! {}, doc! {}, ("documents", 1, true, true)),
+            (doc! { "_id": 5 }, doc! {}, ("documents", 1, false, true)),
+            (doc! { "_id": { "$in": [5, 6, 5] } }, doc! {}, ("documents", 2, false, true)),
+            (doc! { "_id": { "$gt": 5 } }, doc! { "_id": -1 }, ("documents", 1, false, true)),
+            (doc! { "a": 5, "u": 1 }, doc! {}, ("i1", 1, false, true)),
+            (doc! { "u": { "$in": [1, 2, 3] } }, doc! {}, ("i1", 3, false, true)),
+            (doc! { "a": 5, "b": 1 }, doc! {}, ("i2", 1, false, true)),
+            (doc! { "a": 5 }, doc! { "b": 1 }, ("i2", 1, false, true)),
+            (doc! { "a": 5 }, doc! { "x": 1 }, ("i2", 1, false, false)),
+            (doc! {}, doc! { "a": -1, "b": 1 }, ("i2", 1, true, true)),
+            (doc! {}, doc! { "a": 1, "b": 1 }, ("documents", 1, true, false)),
+            (doc! { "x": 5 }, doc! {}, ("documents", 1, true, true)),
+            (doc! { "a": null }, doc! {}, ("documents", 1, true, true)),
+            (doc! { "u": { "$gt": 5, "$lt": 1 } }, doc! {}, ("i1", 0, false, true)),
+        ];
+        for (filter, order, (source, spans, whole, sorted)) in table {
+            let expected = (source.to_owned(), spans, whole, sorted);
+            assert_eq!(plan(&collection, &filter, &order), expected, "{filter} sorted by {order}");
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Bson> {
+        let scalar = prop_oneof![
+            4 => (0..6i32).prop_map(Bson::Int32),
+            2 => (0..6i64).prop_map(Bson::Int64),
+            2 => (0..12i32).prop_map(|n| Bson::Double(f64::from(n) / 2.0)),
+            1 => Just(Bson::Double(f64::NAN)),
+            2 => "[ab]{0,2}".prop_map(Bson::String),
+            1 => Just(Bson::Null),
+            1 => any::<bool>().prop_map(Bson::Boolean),
+        ];
+        prop_oneof![
+            6 => scalar.clone(),
+            1 => proptest::collection::vec(scalar.clone(), 0..3).prop_map(Bson::Array),
+            1 => scalar.prop_map(|inner| Bson::Document(doc! { "n": inner })),
+        ]
+    }
+
+    fn test() -> impl Strategy<Value = Bson> {
+        let ordering = prop_oneof![Just("$gt"), Just("$gte"), Just("$lt"), Just("$lte")];
+        prop_oneof![
+            3 => value(),
+            2 => (ordering.clone(), value()).prop_map(|(name, v)| Bson::Document(doc! { name: v })),
+            2 => (ordering.clone(), value(), ordering, value())
+                .prop_map(|(a, v, b, w)| Bson::Document(doc! { a: v, b: w })),
+            2 => proptest::collection::vec(value(), 0..4).prop_map(|list| Bson::Document(doc! { "$in": list })),
+            1 => value().prop_map(|v| Bson::Document(doc! { "$ne": v })),
+            1 => any::<bool>().prop_map(|b| Bson::Document(doc! { "$exists": b })),
+        ]
+    }
+
+    fn field() -> impl Strategy<Value = &'static str> {
+        prop_oneof![Just("a"), Just("b"), Just("a.n"), Just("c")]
+    }
+
+    #[test]
+    fn an_index_changes_how_documents_are_found_never_which() {
+        let mut runner = TestRunner::deterministic();
+        let documents: Vec<Document> = (0..150)
+            .map(|i| {
+                let fields = (proptest::option::of(value()), proptest::option::of(value()), 0..4i32);
+                let (a, b, c) = fields.new_tree(&mut runner).unwrap().current();
+                let mut document = doc! { "_id": i, "c": c };
+                document.extend(a.map(|a| ("a".to_owned(), a)));
+                // Only one field of a compound index may be an array.
+                document.extend(b.filter(|b| !matches!(b, Bson::Array(_))).map(|b| ("b".to_owned(), b)));
+                document
+            })
+            .collect();
+        let indexes = [
+            (doc! { "a": 1 }, false),
+            (doc! { "b": -1 }, false),
+            (doc! { "c": 1, "b": 1 }, false),
+            (doc! { "a": -1, "b": 1 }, false),
+            (doc! { "a.n": 1 }, false),
+        ];
+        let (_folder, store, collection) = collection(&indexes, &documents);
+        let ids = |filter: &Filter, plan: Plan, order: &[SortField]| -> Vec<i64> {
+            let sorted = plan.sorted;
+            let mut found = scanned(Scan::new(&store, collection.clone(), filter.clone(), plan, None));
+            if !sorted {
+                found = sort(found, order, None).unwrap();
+            }
+            found.map(|document| raw::get(&document.unwrap(), b"_id").unwrap().as_i64().unwrap()).collect()
+        };
+        let filters = proptest::collection::vec((field(), test()), 1..3);
+        runner
+            .run(&(filters, proptest::option::of((field(), any::<bool>()))), |(tests, order)| {
+                let parts: Vec<Bson> =
+                    tests.into_iter().map(|(name, test)| doc! { name: test }.into()).collect();
+                let filter = Filter::parse(&bytes(&doc! { "$and": parts })).unwrap();
+                // Ties are decided by `_id`, so that the order is one.
+                let order: Vec<SortField> = order
+                    .into_iter()
+                    .map(|(name, ascending)| SortField { path: Path::new(name), ascending })
+                    .chain([SortField { path: Path::new("_id"), ascending: true }])
+                    .collect();
+                let natural = Hint::Natural { reverse: false };
+                let plain = ids(&filter, Plan::choose(&collection, &filter, &order, Some(&natural)), &order);
+                let planned = ids(&filter, Plan::choose(&collection, &filter, &order, None), &order);
+                prop_assert_eq!(&plain, &planned);
+                for index in collection.indexes().iter() {
+                    let hint = Hint::Index(index.clone());
+                    let hinted =
+                        ids(&filter, Plan::choose(&collection, &filter, &order, Some(&hint)), &order);
+                    prop_assert_eq!(&plain, &hinted, "by {}", index.name);
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+}
