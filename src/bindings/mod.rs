@@ -1,6 +1,6 @@
 //! Recipe + function table → typed [`Program`].
 //!
-//! [`resolve`] chooses an overload for each call as the reference does; [`compose`] chains the chosen
+//! `resolve` chooses an overload for each call as the reference does; `compose` chains the chosen
 //! functions, with the reference's conversions between them, into one function of the cycle number.
 
 mod compose;
