@@ -125,14 +125,18 @@ fn target_of(head: &Head) -> Option<report::Target> {
     })
 }
 
-fn header_of(head: &Head) -> report::Header {
+/// The header of an activity; `previous` is the target of the one before, of which nothing is said again.
+fn header_of(head: &Head, previous: Option<&report::Target>) -> report::Header {
+    let target = target_of(head).unwrap_or_default();
     let ops = head
         .ops
         .iter()
         .map(|op| report::HeaderOp { name: op.name.clone(), ratio: op.ratio, mean_bytes: op.mean_bytes })
         .collect();
     let mut notes = head.notes.clone();
-    if let Some(dir) = &head.embedded {
+    if let Some(dir) = &head.embedded
+        && previous != Some(&target)
+    {
         notes.push(format!("its data is in {}", dir.display()));
     }
     report::Header {
@@ -146,7 +150,7 @@ fn header_of(head: &Head) -> report::Header {
         stride: head.stride,
         threads: head.threads,
         rate: head.rate,
-        target: target_of(head).unwrap_or_default(),
+        target,
         bytes_to_write: (head.bytes_to_write > 0.0).then_some(head.bytes_to_write as u64),
         notes,
     }
@@ -206,8 +210,8 @@ impl View for Screen {
         if head.uses_stdout {
             self.summary_to_stderr.store(true, Ordering::Relaxed);
         }
-        let header = header_of(head);
         let mut state = lock(&self.state);
+        let header = header_of(head, state.target.as_ref());
         let text = report::header::text(&header, state.target.as_ref());
         state.target = Some(header.target);
         self.bars.println(text.trim_end());
