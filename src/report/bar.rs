@@ -29,11 +29,11 @@ impl Bars {
     pub fn add(&self, alias: &str, total: u64) -> Bar {
         let bar = self.all.add(ProgressBar::new(total));
         // The template is ours: were it wrong, the plain bar would do.
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:14.cyan/blue} {msg}") {
+        // `wide_msg` is cut where the terminal ends: a line that wraps would stay behind when the bar moves on.
+        if let Ok(style) = ProgressStyle::with_template("{bar:14.cyan/blue} {wide_msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
-        bar.set_prefix(wording::name(alias));
-        let bar = Bar { bar, total };
+        let bar = Bar { bar, alias: wording::name(alias), total };
         bar.update(0, &Interval::default(), 0);
         bar
     }
@@ -57,6 +57,7 @@ impl Bars {
 #[derive(Debug)]
 pub struct Bar {
     bar: ProgressBar,
+    alias: String,
     total: u64,
 }
 
@@ -68,7 +69,7 @@ impl Bar {
 
     /// `done` cycles and `errors` since the start, `interval` the latest second.
     pub fn update(&self, done: u64, interval: &Interval, errors: u64) {
-        self.bar.set_message(message(done, self.total, interval, errors));
+        self.bar.set_message(format!("{}  {}", self.alias, message(done, self.total, interval, errors)));
         self.bar.set_position(done.min(self.total));
     }
 
@@ -112,6 +113,8 @@ fn eta(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indicatif::TermLike;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn a_bar_says_how_far_how_fast_and_how_long() {
@@ -131,6 +134,66 @@ mod tests {
         assert_eq!(message(0, 0, &Interval::default(), 0), "0/0  0/s  0 errors");
         let stalled = Interval { attempted_per_s: 1e-12, ..Interval::default() };
         assert!(!message(0, u64::MAX, &stalled, 0).contains("ETA"));
+    }
+
+    /// A terminal so many columns wide that keeps what is written to it.
+    #[derive(Debug, Clone)]
+    struct Paper(u16, Arc<Mutex<String>>);
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            self.0
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> std::io::Result<()> {
+            self.write_str(&format!("{text}\n"))
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.1.lock().expect("not poisoned").push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            self.write_str("\n")
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_never_wraps() {
+        let interval = Interval { ops_per_s: 1e6, attempted_per_s: 1e6, errors: 0, p99: Some(1_230_000) };
+        for (width, alias) in
+            [(20, "main"), (40, "main"), (50, "漢字-of-a-long-name"), (300, &"x".repeat(290))]
+        {
+            let paper = Paper(width, Arc::default());
+            let target = ProgressDrawTarget::term_like(Box::new(paper.clone()));
+            let bars = Bars { all: MultiProgress::with_draw_target(target) };
+            let bar = bars.add(alias, 1_000_000);
+            bar.update(500_000, &interval, 3);
+            bar.finish();
+            let written = paper.1.lock().expect("not poisoned").clone();
+            assert!(written.contains(&alias[..3]), "{written:?}");
+            for line in written.lines() {
+                assert!(console_width(line) <= usize::from(width), "{width}: {line:?}");
+            }
+        }
+    }
+
+    /// Columns that a text takes: two for a wide character.
+    fn console_width(text: &str) -> usize {
+        text.trim_end().chars().map(|c| if ('一'..='鿿').contains(&c) { 2 } else { 1 }).sum()
     }
 
     #[test]
