@@ -107,7 +107,9 @@ fn explain(text: &str, error: &Error<Rule>) -> Problem {
         None => return problem(at..at, format!("the text ends where {} should follow", expected(wanted))),
         Some(first) => first,
     };
-    let word = rest.find(|c: char| c.is_whitespace() || ",:{}[]()\"'".contains(c)).unwrap_or(rest.len());
+    // A word ends where a bind point begins, for its mark means nothing to a reader.
+    let ends = |c: char| c.is_whitespace() || c == MARK || ",:{}[]()\"'".contains(c);
+    let word = rest.find(ends).unwrap_or(rest.len());
     let length = word.max(found.len_utf8());
     let shown: String = rest[..length].chars().take(30).collect();
     let range = at..at + length;
@@ -692,6 +694,15 @@ mod tests {
         fn any_text_is_read_or_refused_with_a_place(text in "[{}\\[\\](),:'\"/\\\\a-c$0-2.eE+ \n\u{FDD0}é-]{0,60}") {
             if let Err(problem) = parse(&text, None) {
                 prop_assert!(text.get(problem.range).is_some() && !problem.message.is_empty());
+            }
+        }
+
+        #[test]
+        fn the_mark_of_a_bind_point_is_shown_to_nobody(text in "\\PC{0,8}\u{FDD0}[{}\\[\\](),:'\"/\\\\a-c$0-2.eE+ \n\u{FDD0}é-]{0,40}") {
+            let slots: Vec<usize> = (0..text.matches(MARK).count()).collect();
+            if let Err(problem) = parse(&text, Some(&slots)) {
+                prop_assert!(!problem.message.contains(MARK), "{}", problem.message);
+                prop_assert!(!problem.help.unwrap_or_default().contains(MARK));
             }
         }
 
