@@ -140,7 +140,7 @@ fn header_of(head: &Head, previous: Option<&report::Target>) -> report::Header {
         notes.push(format!("its data is in {}", dir.display()));
     }
     report::Header {
-        workload: head.workload.clone().unwrap_or_else(|| "op=".to_owned()),
+        workload: head.workload.clone().unwrap_or_else(|| "op=…".to_owned()),
         scenario: head.scenario.clone(),
         step: head.step.clone(),
         alias: head.alias.clone(),
@@ -178,7 +178,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         .collect();
     report::Activity {
         alias: result.alias.clone(),
-        workload: head.workload.clone().unwrap_or_else(|| "op=".to_owned()),
+        workload: head.workload.clone().unwrap_or_else(|| "op=…".to_owned()),
         scenario: head.scenario.clone(),
         step: head.step.clone(),
         cycles_asked: result.cycles_asked,

@@ -134,7 +134,12 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
     let given = parameters::canonical(request.parameters)?;
     let mut notices = Vec::new();
     let (workload, whole) = match (given.get("op"), given.get("workload")) {
-        (Some(text), _) => {
+        (Some(_), Some(_)) => {
+            return Err(Diagnostic::error("`op=` and `workload=` both say what to run")
+                .help("give one of them")
+                .into());
+        }
+        (Some(text), None) => {
             // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
             let loaded = workload::from_op_text(&placed("op", &unescape(text)), &given)?;
             (None, loaded)
@@ -344,7 +349,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         None => None,
     };
     let policy = match get("errors") {
-        Some(text) => Policy::parse(text).map_err(|e| parameter_error("errors", text, e))?,
+        Some(text) => Policy::parse(text).map_err(|e| Diagnostic::error(e.to_string()))?,
         None => Policy::default(),
     };
     notices.extend(policy.notices().iter().map(Diagnostic::warning));

@@ -57,12 +57,26 @@ pub fn from_op_text(text: &Text, params: &IndexMap<String, String>) -> Result<Wo
     // A recipe in braces is text: no workload starts like that.
     let recipe = start.starts_with("{{") || start.starts_with("{(");
     if start.starts_with(['{', '[']) && !recipe {
-        return build(path, expanded);
+        return build(path, expanded).map_err(|errors| explain_op_text(start, errors));
     }
     let location = expanded.text.location();
     let op = Node { data: Data::Text(expanded.text.clone()), location: location.clone() };
     let document = Node { data: Data::Map(vec![(Text::unplaced("op"), op)]), location };
     finish(path, normalise::normalise(vec![document]), expanded, Vec::new())
+}
+
+/// A command that is taken for a workload gets no use of a list of a workload's fields.
+fn explain_op_text(text: &str, mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let first = errors.first_mut();
+    if let Some(first) = first.filter(|error| error.message.starts_with(normalise::UNKNOWN_FIELD)) {
+        let short = text.lines().count() == 1 && text.len() < 120;
+        let command = if short { text.trim_end() } else { "{…}" };
+        first.help = Some(format!(
+            "`op=` that begins with `{{` is a whole workload; for one command write op={{ops: {{a: {{stmt: {command}}}}}}}"
+        ));
+        errors.truncate(1);
+    }
+    errors
 }
 
 fn build(path: String, expanded: template::Expanded) -> Result<Workload, Vec<Diagnostic>> {

@@ -17,6 +17,8 @@ const OP_KEYS: &[&str] = &["stmt", "statement", "op", "operation"];
 
 const DESCRIPTION_KEYS: &[&str] = &["desc", "description"];
 const LAYER_KEYS: &[&str] = &["name", "desc", "description", "bindings", "params", "tags"];
+/// How the error about a field that no workload has begins.
+pub(super) const UNKNOWN_FIELD: &str = "a workload has no field";
 const DOCUMENT_KEYS: &[&str] = &["scenarios", "blocks", "min_version", "version_regex"];
 
 /// What the documents of a file come to.
@@ -103,7 +105,7 @@ impl Normalised {
         let known: Vec<&str> =
             COLLECTION_KEYS.iter().chain(LAYER_KEYS).chain(DOCUMENT_KEYS).copied().collect();
         for (key, _) in entries {
-            let error = Diagnostic::error(format!("a workload has no field `{key}`")).at(key.location());
+            let error = Diagnostic::error(format!("{UNKNOWN_FIELD} `{key}`")).at(key.location());
             self.errors.push(match key.as_str() {
                 "operations" | "stmts" | "stmt" => error.help("ops stand under `ops`"),
                 name => {
