@@ -17,6 +17,15 @@ struct Ran {
 }
 
 impl Ran {
+    fn of(command: &mut Command) -> Ran {
+        let output = command.output().expect("the program starts");
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+
     /// Checks the exit code and that stderr has every part.
     #[track_caller]
     fn refused(&self, code: i32, parts: &[&str]) {
@@ -65,12 +74,7 @@ impl Place {
     }
 
     fn run(&self, args: &[&str]) -> Ran {
-        let output = self.command(args).output().expect("the program starts");
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
-            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
-        }
+        Ran::of(&mut self.command(args))
     }
 
     /// The result file of a run.
@@ -220,6 +224,8 @@ fn usage_errors_name_the_nearest_and_contact_nothing() {
             vec!["stop", "retry"],
         ),
         (vec!["run", "workload=f.yaml"], vec!["f.yaml:2:6", "Mod", "^"]),
+        (vec!["run", "workload=f.yaml", "op=noop"], vec!["give one of them"]),
+        (vec!["run", "op={find: \"c\"}"], vec!["op={ops: {a: {stmt: {find: \"c\"}}}}"]),
         (vec!["mongodb-keyvalue2", "defalt"], vec!["default"]),
         (vec!["mongodb-keyvalue2", "default", "mintxt=5"], vec!["mintext"]),
         (vec!["rum", "workload=mongodb-keyvalue2"], vec!["run"]),
@@ -307,6 +313,30 @@ fn two_processes_cannot_share_a_data_directory() {
         .1;
     let op = &read["activities"][0]["ops"][0];
     assert_eq!(op["errors"]["DuplicateKey"], 10, "what was written before is there: {op}");
+}
+
+#[test]
+fn a_place_that_is_no_data_directory_is_refused_as_configuration() {
+    let place = Place::new();
+    let folder = place.path().join("photos");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(folder.join("cat.jpg"), "cat").expect("a file in it");
+    for no_place in [folder.clone(), folder.join("cat.jpg")] {
+        let dir = no_place.to_str().expect("a UTF-8 path");
+        let run = ["run", "workload=mongodb-basic", "tags=block:read", "cycles=1", "--data-dir", dir];
+        place.run(&run).refused(2, &[dir]);
+        place.run(&["server", "--port", "0", "--data-dir", dir]).refused(2, &[dir]);
+    }
+}
+
+#[test]
+fn a_wrong_connection_string_of_the_environment_is_said_to_be_from_there() {
+    let place = Place::new();
+    for (uri, code) in [("mongodb://u:p@ss@h/", 2), ("nonsense", 2), ("mongodb://127.0.0.1:1/", 3)] {
+        let mut command = place.command(&["run", "workload=mongodb-basic", "tags=block:read"]);
+        let ran = Ran::of(command.env("NBRS_CONNECTION", uri));
+        ran.refused(code, &["NBRS_CONNECTION"]);
+    }
 }
 
 // ---- running ----

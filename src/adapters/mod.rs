@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A parameter of a driver: from these come `--help` and the errors for unknown parameters.
 pub struct Parameter {
@@ -54,6 +55,10 @@ pub struct TargetFacts {
     pub settings: Vec<(String, String)>,
 }
 
+/// How long [`Adapter::close`] may wait for a target: an interrupted run has to be over within 2 s, also where
+/// the target has fallen silent.
+pub const LONGEST_CLOSE: Duration = Duration::from_millis(400);
+
 /// One connected target: a client of one activity.
 pub trait Adapter: Send + Sync {
     fn facts(&self) -> &TargetFacts;
@@ -63,7 +68,7 @@ pub trait Adapter: Send + Sync {
     fn warm_up(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         Box::pin(async { Ok(()) })
     }
-    /// Flushes and closes; an error here is an error of the run (a closed pipe, a full disk).
+    /// Flushes and closes, within [`LONGEST_CLOSE`]; an error here is an error of the run (a closed pipe, a full disk).
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         Box::pin(async { Ok(()) })
     }

@@ -57,6 +57,9 @@ pub enum ServerError {
     /// Another process has the data directory; the text names `nbrs server`.
     #[error("{0}")]
     InUse(String),
+    /// The data directory cannot be used as one: it holds something else, or no directory can be made there.
+    #[error("{0}")]
+    Unusable(String),
     #[error("{what} {path}: {source}", path = path.display())]
     Io { what: &'static str, path: PathBuf, source: std::io::Error },
     /// The port cannot be had.

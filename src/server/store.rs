@@ -469,7 +469,7 @@ fn is_empty(data_dir: &Path) -> Result<bool, ServerError> {
 }
 
 fn not_ours(data_dir: &Path) -> ServerError {
-    ServerError::Store(format!(
+    ServerError::Unusable(format!(
         "{} has other files in it and is not a data directory of nbrs: give an empty or a new one",
         data_dir.display()
     ))
@@ -479,8 +479,9 @@ fn lock(data_dir: &Path, make: bool) -> Result<File, ServerError> {
     let io = |what, path: PathBuf| move |source| ServerError::Io { what, path, source };
     let marker = data_dir.join(MARKER);
     if make {
-        std::fs::create_dir_all(data_dir)
-            .map_err(io("cannot make the data directory", data_dir.to_owned()))?;
+        std::fs::create_dir_all(data_dir).map_err(|error| {
+            ServerError::Unusable(format!("cannot make the data directory {}: {error}", data_dir.display()))
+        })?;
         if !marker.exists() && !is_empty(data_dir)? {
             return Err(not_ours(data_dir));
         }

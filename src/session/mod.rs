@@ -6,7 +6,7 @@ pub mod parameters;
 pub mod prepare;
 pub mod target;
 
-use crate::adapters::{Adapter, AdapterError, AdapterRow, Config, TargetFacts};
+use crate::adapters::{Adapter, AdapterError, AdapterRow, Config, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{
     self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
 };
@@ -27,6 +27,7 @@ use tokio::task::JoinHandle;
 /// How long ops in flight may take after a stop before they are given up, so that an interrupted run ends
 /// within two seconds.
 const DRAIN: Duration = Duration::from_millis(1500);
+const _: () = assert!(DRAIN.as_millis() + LONGEST_CLOSE.as_millis() < 2000);
 
 /// What ends a session before its result does.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,18 @@ pub enum SessionError {
 impl SessionError {
     pub fn usage(diagnostic: Diagnostic) -> SessionError {
         SessionError::Usage(vec![diagnostic])
+    }
+
+    /// Says that the connection string is the environment's: whoever looks for it on the command line looks in
+    /// vain.
+    fn of_environment(self) -> SessionError {
+        const SAID: &str = "the connection string is that of NBRS_CONNECTION in the environment";
+        match self {
+            SessionError::Usage(errors) => {
+                SessionError::Usage(errors.into_iter().map(|error| error.help(SAID)).collect())
+            }
+            SessionError::Target(text) => SessionError::Target(format!("{text} ({SAID})")),
+        }
     }
 }
 
@@ -403,6 +416,7 @@ impl Session<'_> {
 
     /// Connects and starts one activity. Returns without starting it if it was interrupted meanwhile.
     async fn launch(&mut self, mut prepared: Prepared) -> Result<(), SessionError> {
+        let mut from_environment = false;
         let embedded = if self.wants_embedded(&prepared) {
             let dir = self.data_dir()?;
             let server = match self.embedded.take() {
@@ -415,15 +429,20 @@ impl Session<'_> {
         } else {
             if let Some(uri) = &self.settings.connection
                 && prepared.drivers().iter().any(|row| takes_connection(row))
+                && !prepared.parameters.contains_key("connection")
             {
-                prepared.parameters.entry("connection".to_owned()).or_insert_with(|| uri.clone());
+                prepared.parameters.insert("connection".to_owned(), uri.clone());
+                from_environment = true;
             }
             None
         };
 
         let mut interrupt = self.interrupt.clone();
         let adapters = tokio::select! {
-            adapters = connect(&prepared) => adapters?,
+            adapters = connect(&prepared) => adapters.map_err(|error| match from_environment {
+                true => error.of_environment(),
+                false => error,
+            })?,
             _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
         };
         let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
@@ -485,7 +504,13 @@ fn takes_connection(row: &AdapterRow) -> bool {
 
 /// Bytes on a disk, in the unit that disks are sold by.
 fn on_disk(bytes: f64) -> String {
-    if bytes >= 1e12 { format!("{:.2} TB", bytes / 1e12) } else { format!("{:.1} GB", bytes / 1e9) }
+    match bytes {
+        _ if bytes >= 1e12 => format!("{:.2} TB", bytes / 1e12),
+        _ if bytes >= 1e9 => format!("{:.1} GB", bytes / 1e9),
+        _ if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        _ if bytes >= 1e3 => format!("{:.1} KB", bytes / 1e3),
+        _ => format!("{bytes:.0} B"),
+    }
 }
 
 type Connected = Vec<(&'static AdapterRow, Arc<dyn Adapter>)>;

@@ -71,7 +71,9 @@ impl Embedded {
         match started.recv() {
             Ok(Ok(port)) => Ok(Embedded { port, stop: Some(stop), thread: Some(thread) }),
             Ok(Err(error)) => Err(match error {
-                ServerError::InUse(_) => SessionError::usage(Diagnostic::error(error.to_string())),
+                ServerError::InUse(_) | ServerError::Unusable(_) => {
+                    SessionError::usage(Diagnostic::error(error.to_string()))
+                }
                 _ => SessionError::Target(format!("cannot start the embedded server: {error}")),
             }),
             Err(_) => Err(SessionError::Target("the embedded server ended while it started".to_owned())),

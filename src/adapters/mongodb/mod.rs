@@ -13,7 +13,7 @@ mod uri;
 
 pub use uri::redact;
 
-use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, Parameter, TargetFacts};
+use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts};
 use crate::plan::{Body, Form, OpPlan};
 use ::mongodb::error::{Error, ErrorKind};
 use ::mongodb::options::{
@@ -69,8 +69,8 @@ const MAX_CONNECTING: u32 = 32;
 /// How long the pool may take to fill; each connection that authenticates costs the server milliseconds.
 const WARM_UP: Duration = Duration::from_secs(60);
 
-/// How long the end of a run waits for connections to close.
-const CLOSING: Duration = Duration::from_secs(3);
+// That a target is unreachable is said within 5 s, also where the server is silent.
+const _: () = assert!((PATIENCE.as_millis() + GRACE.as_millis() + LONGEST_CLOSE.as_millis()) < 5000);
 
 /// Used where neither `database=` nor the connection string names one.
 const DEFAULT_DATABASE: &str = "nbrs";
@@ -83,6 +83,8 @@ struct MongoAdapter {
     shown: String,
     /// User name and authentication database.
     user: Option<(String, String)>,
+    /// What to look at where no server is suitable: the driver says only that none is.
+    check: &'static str,
 }
 
 async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
@@ -107,6 +109,11 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     let user = options.credential.as_ref().and_then(|credential| {
         Some((credential.username.clone()?, credential.source.clone().unwrap_or_else(|| "admin".to_owned())))
     });
+    let check = match (&options.tls, &options.repl_set_name) {
+        (Some(Tls::Enabled(_)), _) => "; TLS is on: does the server speak it?",
+        (_, Some(_)) => "; is replicaSet= the name of its replica set?",
+        _ => "",
+    };
     let balanced = options.load_balanced == Some(true);
     let defaults = Defaults::take(&mut options);
     let client = Client::with_options(options).map_err(|error| {
@@ -116,7 +123,7 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
         ))
     })?;
     let shared = Arc::new(Shared { database: client.database(&database), defaults, secrets });
-    let mut adapter = MongoAdapter { client, shared, facts: TargetFacts::default(), shown, user };
+    let mut adapter = MongoAdapter { client, shared, facts: TargetFacts::default(), shown, user, check };
     let answer = tokio::time::timeout(patience, adapter.admin(doc! { "ping": 1 })).await;
     if let Err(error) = answer.unwrap_or_else(|_| Err(ErrorKind::from(std::io::ErrorKind::TimedOut).into())) {
         let refusal = adapter.unreachable(&error, patience);
@@ -285,7 +292,7 @@ impl MongoAdapter {
                 format!("{shown} does not answer within {patience:?}")
             }
             (ErrorKind::ServerSelection { .. }, _) => {
-                format!("no server of {shown} can be used: {words}")
+                format!("no server of {shown} can be used: {words}{}", self.check)
             }
             _ => format!("{shown} cannot be used: {words}"),
         })
@@ -295,7 +302,7 @@ impl MongoAdapter {
         // What is still in flight was given up by whoever closes us: it is not waited for.
         let closing = self.client.clone().shutdown().immediate(true);
         // A server that does not answer must not keep the program; sockets close with the process then.
-        let _ = tokio::time::timeout(CLOSING, async move { closing.await }).await;
+        let _ = tokio::time::timeout(LONGEST_CLOSE, async move { closing.await }).await;
     }
 }
 
