@@ -146,8 +146,8 @@ mod refuses {
         let directory = tempfile::tempdir().unwrap();
         let precious = directory.path().join("precious");
         std::fs::write(&precious, "x").unwrap();
-        assert!(matches!(start(directory.path()).await, Err(ServerError::Store(_))));
-        assert!(matches!(remove_data(directory.path()), Err(ServerError::Store(_))));
+        assert!(matches!(start(directory.path()).await, Err(ServerError::Unusable(_))));
+        assert!(matches!(remove_data(directory.path()), Err(ServerError::Unusable(_))));
         assert!(precious.exists());
     }
 
