@@ -14,7 +14,7 @@ use crate::session::{self, SessionError, Settings, prepare, target};
 use crate::span::{Diagnostic, Text};
 use screen::Screen;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -216,7 +216,12 @@ fn evaluate(
 
 /// A file's recipes, one a line; empty lines are none.
 fn recipes_of(file: &Path) -> io::Result<Vec<Text>> {
-    let text = std::fs::read_to_string(file)?;
+    const MAX_BYTES: u64 = 100_000_000;
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("it is longer than 100 MB"));
+    }
     let whole = Text::of_source(file.display().to_string(), text.as_str());
     let mut recipes = Vec::new();
     let mut start = 0;

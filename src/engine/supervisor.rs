@@ -101,8 +101,9 @@ fn spawn_threads(shared: &Arc<Shared>, threads: usize) -> JoinSet<()> {
     }
     if sound {
         let useful = usize::try_from(shared.cycles.strides()).unwrap_or(usize::MAX);
-        for number in 0..threads.max(1).min(useful) {
-            tasks.spawn(thread::run(Arc::clone(shared), number));
+        let threads = threads.max(1).min(useful);
+        for number in 0..threads {
+            tasks.spawn(thread::run(Arc::clone(shared), number, thread::turn(threads)));
         }
     }
     tasks
@@ -125,7 +126,7 @@ struct Books {
 
 impl Books {
     fn new(shared: &Shared) -> Books {
-        let nothing = || vec![OpStats::default(); shared.ops.len()];
+        let nothing = || shared.ops.iter().map(|_| OpStats::default()).collect();
         Books {
             frame: Frame { start: Duration::ZERO, length: Duration::ZERO, ops: nothing() },
             spare: Vec::new(),

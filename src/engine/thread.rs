@@ -8,9 +8,10 @@ use crate::policy::{self, Decision};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(super) async fn run(shared: Arc<Shared>, thread: usize) {
+pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
     let mut context = Context { thread, ..Context::default() };
     let mut scratch = Scratch::default();
+    let mut taken = 0;
     while let Some(stride) = shared.cycles.claim() {
         for cycle in stride {
             let Some(due) = due(&shared).await else { return };
@@ -21,7 +22,23 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize) {
             }
             // An op that never waits would keep the worker from everything else.
             tokio::task::coop::consume_budget().await;
+            taken += 1;
+            if taken >= turn {
+                taken = 0;
+                tokio::task::yield_now().await;
+            }
         }
+    }
+}
+
+/// How many ops one of `threads` threads may run before it lets the next have its turn. Whatever else the
+/// workers have to do, such as to hear of a signal, waits for a turn of every thread: with thousands of them the
+/// runtime's own measure is too long.
+pub(super) fn turn(threads: usize) -> u32 {
+    match u32::try_from(threads) {
+        Ok(0..=32) => u32::MAX,
+        Ok(threads) => (4096 / threads).max(1),
+        Err(_) => 1,
     }
 }
 
@@ -174,4 +191,15 @@ impl Shared {
 
 fn nanoseconds(from: Instant, to: Instant) -> u64 {
     u64::try_from(to.saturating_duration_since(from).as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turn;
+
+    #[test]
+    fn many_threads_have_short_turns_and_few_are_not_held_up() {
+        assert_eq!([1, 32].map(turn), [u32::MAX; 2]);
+        assert_eq!([33, 1_000, 20_000, usize::MAX].map(turn), [124, 4, 1, 1]);
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use super::{hash, ranges};
 use rust_embed::RustEmbed;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 /// Data files that come with the program, under `data/` for recipes.
@@ -20,9 +20,20 @@ fn is_data(name: &str) -> bool {
     !name.ends_with(".md") && !name.ends_with(".py")
 }
 
+/// The longest file that is read: it stays in memory.
+const MAX_FILE_BYTES: u64 = 1_000_000_000;
+
 /// The text of the file that a recipe calls `name`.
 fn read(name: &str) -> Result<String, Refusal> {
-    let bytes = match std::fs::read(name) {
+    let mut bytes = Vec::new();
+    // Some files, devices among them, have no end.
+    let read = std::fs::File::open(name)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map(|_| std::mem::take(&mut bytes));
+    let bytes = match read {
+        Ok(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => {
+            return Err(Refusal::new(format!("`{name}` is longer than 1 GB")).at(0));
+        }
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let bundled = name.strip_prefix("data/").filter(|name| is_data(name)).and_then(Bundled::get);

@@ -81,7 +81,8 @@ impl Recorder {
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             failed: AtomicU64::new(0),
-            ops: Mutex::new(vec![OpStats::default(); ops]),
+            // Made one by one: a copy would touch all of its memory.
+            ops: Mutex::new(std::iter::repeat_with(OpStats::default).take(ops).collect()),
         };
         Recorder { shards: (0..workers.max(1)).map(|_| shard()).collect(), paced }
     }

@@ -8,8 +8,9 @@ use super::raw::{self, Value, Writer, kind};
 use super::scan::{Scan, SortField};
 use fjall::Slice;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,11 @@ pub const FIRST_BATCH: usize = 101;
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// A cursor that nobody asks for that long is closed.
 const IDLE: Duration = Duration::from_secs(600);
-/// More open cursors than this are a leak of the client.
+/// Of more open cursors than this, those that were left alone longest are closed. A load generator reads the
+/// first batch of each find and leaves the rest: that must neither stop it nor fill the memory.
 const MAX_OPEN: usize = 10_000;
+/// What open cursors may hold in memory together, before those that were left alone longest are closed.
+const MAX_HELD: usize = 512 * 1024 * 1024;
 /// What a sort may hold in memory.
 const SORT_BYTES: usize = 100 * 1024 * 1024;
 
@@ -53,6 +57,26 @@ pub fn scanned(mut scan: Scan) -> Documents {
     }))
 }
 
+/// Bytes of all results that lie in memory.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts as held for as long as it lives.
+struct Held(usize);
+
+impl Held {
+    fn of<'d>(documents: impl Iterator<Item = &'d [u8]>) -> Held {
+        let bytes = documents.map(<[u8]>::len).sum();
+        HELD.fetch_add(bytes, Relaxed);
+        Held(bytes)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(self.0, Relaxed);
+    }
+}
+
 /// No documents.
 pub fn nothing() -> Documents {
     Box::new(std::iter::empty())
@@ -60,7 +84,11 @@ pub fn nothing() -> Documents {
 
 /// Documents that have been made already.
 pub fn made(documents: Vec<Vec<u8>>) -> Documents {
-    Box::new(documents.into_iter().map(|document| Ok(Document::Made(document))))
+    let held = Held::of(documents.iter().map(Vec::as_slice));
+    Box::new(documents.into_iter().map(move |document| {
+        let _ = &held;
+        Ok(Document::Made(document))
+    }))
 }
 
 /// Parses a `sort` document.
@@ -139,7 +167,11 @@ pub fn sort(
     }
     kept.sort_by(order);
     kept.truncate(limit.unwrap_or(usize::MAX));
-    Ok(Box::new(kept.into_iter().map(Ok)))
+    let held = Held::of(kept.iter().map(Deref::deref));
+    Ok(Box::new(kept.into_iter().map(move |document| {
+        let _ = &held;
+        Ok(document)
+    })))
 }
 
 /// What a document is sorted by: of an array the smallest item going up, the greatest going down.
@@ -161,6 +193,8 @@ pub struct Cursor {
     ahead: Option<Document>,
     used: Instant,
     no_timeout: bool,
+    /// Its place among the open cursors, in the order of their use.
+    turn: u64,
 }
 
 impl Cursor {
@@ -170,7 +204,8 @@ impl Cursor {
         projection: Option<Projection>,
         no_timeout: bool,
     ) -> Cursor {
-        Cursor { namespace, documents, projection, ahead: None, used: Instant::now(), no_timeout }
+        let used = Instant::now();
+        Cursor { namespace, documents, projection, ahead: None, used, no_timeout, turn: 0 }
     }
 
     /// Appends up to `count` documents to an array, and says whether more are left.
@@ -214,25 +249,62 @@ fn itoa(number: usize) -> String {
 /// The cursors that wait for a `getMore`.
 #[derive(Default)]
 pub struct Cursors {
-    open: Mutex<HashMap<i64, Cursor>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    cursors: HashMap<i64, Cursor>,
+    /// Those that may be closed, the one left alone longest first.
+    turns: BTreeMap<u64, i64>,
+    next_turn: u64,
+}
+
+impl Open {
+    fn insert(&mut self, id: i64, mut cursor: Cursor) {
+        self.next_turn += 1;
+        cursor.turn = self.next_turn;
+        if !cursor.no_timeout {
+            self.turns.insert(cursor.turn, id);
+        }
+        self.cursors.insert(id, cursor);
+    }
+
+    fn remove(&mut self, id: i64) -> Option<Cursor> {
+        let cursor = self.cursors.remove(&id)?;
+        self.turns.remove(&cursor.turn);
+        Some(cursor)
+    }
+
+    /// Closes the one left alone longest; whether there was one.
+    fn close_oldest(&mut self) -> bool {
+        let oldest = self.turns.first_key_value().map(|(_, id)| *id);
+        oldest.is_some_and(|id| self.remove(id).is_some())
+    }
 }
 
 impl Cursors {
-    /// Keeps a cursor and gives its number, which is never 0.
+    /// Keeps a cursor and gives its number, which is never 0. If too many are open, or hold too much, others
+    /// are closed: whoever asks for one of them is told CursorNotFound, as after its ten minutes.
     ///
     /// # Errors
-    /// Too many are open.
+    /// Too many are open that must not be closed.
     pub fn keep(&self, cursor: Cursor) -> Result<i64, CommandError> {
         let mut open = self.lock();
-        if open.len() >= MAX_OPEN {
-            return Err(CommandError::new(
-                code::INTERNAL_ERROR,
-                format!("{MAX_OPEN} cursors are open: close them, or read them to their end"),
-            ));
+        while open.cursors.len() >= MAX_OPEN {
+            if !open.close_oldest() {
+                return Err(CommandError::new(
+                    code::INTERNAL_ERROR,
+                    format!(
+                        "{MAX_OPEN} cursors with noCursorTimeout are open: close them, or read them to their end"
+                    ),
+                ));
+            }
         }
+        while HELD.load(Relaxed) > MAX_HELD && open.close_oldest() {}
         loop {
             let id = i64::from_ne_bytes(rand::random::<[u8; 8]>()) & i64::MAX;
-            if id != 0 && !open.contains_key(&id) {
+            if id != 0 && !open.cursors.contains_key(&id) {
                 open.insert(id, cursor);
                 return Ok(id);
             }
@@ -245,8 +317,7 @@ impl Cursors {
     /// CursorNotFound; a namespace that is not the cursor's.
     pub fn take(&self, id: i64, namespace: &str) -> Result<Cursor, CommandError> {
         let mut open = self.lock();
-        match open.get(&id) {
-            None => Err(CommandError::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found"))),
+        match open.cursors.get(&id) {
             Some(cursor) if cursor.namespace != namespace => Err(CommandError::new(
                 code::UNAUTHORIZED,
                 format!(
@@ -254,9 +325,9 @@ impl Cursors {
                     cursor.namespace
                 ),
             )),
-            Some(_) => {
-                open.remove(&id).ok_or_else(|| CommandError::new(code::CURSOR_NOT_FOUND, "cursor is gone"))
-            }
+            _ => open.remove(id).ok_or_else(|| {
+                CommandError::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found"))
+            }),
         }
     }
 
@@ -268,19 +339,73 @@ impl Cursors {
 
     /// Closes a cursor; whether it was open.
     pub fn close(&self, id: i64) -> bool {
-        self.lock().remove(&id).is_some()
+        self.lock().remove(id).is_some()
     }
 
     pub fn count(&self) -> usize {
-        self.lock().len()
+        self.lock().cursors.len()
     }
 
     /// Closes those that nobody has asked for in ten minutes.
     pub fn close_idle(&self) {
-        self.lock().retain(|_, cursor| cursor.no_timeout || cursor.used.elapsed() < IDLE);
+        let mut open = self.lock();
+        let idle = |open: &Open| {
+            let (_, id) = open.turns.first_key_value()?;
+            open.cursors.get(id).map(|cursor| cursor.used.elapsed() >= IDLE)
+        };
+        while idle(&open) == Some(true) && open.close_oldest() {}
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<i64, Cursor>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(no_timeout: bool) -> Cursor {
+        Cursor::new("d.c".to_owned(), nothing(), None, no_timeout)
+    }
+
+    #[test]
+    fn cursors_left_open_give_way_to_new_ones_and_those_that_are_read_stay() {
+        let cursors = Cursors::default();
+        let lasting = cursors.keep(cursor(true)).unwrap();
+        let forgotten = cursors.keep(cursor(false)).unwrap();
+        let read = cursors.keep(cursor(false)).unwrap();
+        for _ in 0..MAX_OPEN - 3 {
+            cursors.keep(cursor(false)).unwrap();
+        }
+        cursors.put_back(read, cursors.take(read, "d.c").unwrap());
+        for _ in 0..10 {
+            cursors.keep(cursor(false)).unwrap();
+        }
+        assert_eq!(cursors.count(), MAX_OPEN);
+        assert_eq!(cursors.take(forgotten, "d.c").err().map(|e| e.code), Some(code::CURSOR_NOT_FOUND));
+        assert!(cursors.take(read, "d.c").is_ok());
+        assert!(cursors.take(lasting, "d.c").is_ok());
+    }
+
+    #[test]
+    fn cursors_that_must_not_be_closed_are_bounded_too() {
+        let cursors = Cursors::default();
+        for _ in 0..MAX_OPEN {
+            cursors.keep(cursor(true)).unwrap();
+        }
+        assert_eq!(cursors.keep(cursor(false)).err().map(|e| e.code), Some(code::INTERNAL_ERROR));
+    }
+
+    #[test]
+    fn cursors_left_open_hold_no_more_memory_than_is_allowed() {
+        let cursors = Cursors::default();
+        // A document's bytes are not looked at here: zeros that nobody touches cost no memory.
+        let size = MAX_HELD / 4;
+        for _ in 0..10 {
+            let documents = made(vec![vec![0; size]]);
+            cursors.keep(Cursor::new("d.c".to_owned(), documents, None, false)).unwrap();
+        }
+        assert!((1..=5).contains(&cursors.count()), "{}", cursors.count());
     }
 }

@@ -3,7 +3,7 @@
 use crate::span::{Diagnostic, Source, Text, nearest};
 use rust_embed::RustEmbed;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ const ADDED_EXTENSIONS: &[&str] = &["yaml", "yml"];
 
 /// Folders within an include folder are searched down to this depth.
 const MAX_DEPTH: usize = 8;
+
+/// The longest workload file. All of it is kept, with the place of every character.
+const MAX_FILE_BYTES: u64 = 20_000_000;
 
 /// Where a workload is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,9 +65,22 @@ impl Place {
                 .map(|file| file.data.into_owned())
                 .ok_or_else(|| Diagnostic::error(format!("no bundled workload `{file}`")))?,
             Place::Local(path) => {
-                fs::read(path).map_err(|error| Diagnostic::error(format!("cannot read `{name}`: {error}")))?
+                let mut bytes = Vec::new();
+                let read = fs::File::open(path)
+                    .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+                read.map_err(|error| Diagnostic::error(format!("cannot read `{name}`: {error}")))?;
+                bytes
             }
         };
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(Diagnostic::error(format!(
+                "`{name}` is longer than {} MB: this is no workload",
+                MAX_FILE_BYTES / 1_000_000
+            ))
+            .help(
+                "texts to cut values from belong into a file of their own, see `HashedFileExtractToString`",
+            ));
+        }
         String::from_utf8(bytes).map(|text| Arc::new(Source { name: name.clone(), text })).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
@@ -237,6 +253,15 @@ fn unknown(name: &str, includes: &[PathBuf]) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_too_long_to_be_a_workload_is_refused_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.yaml");
+        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let error = find(path.to_str().unwrap(), &[]).unwrap_err();
+        assert!(error.message.contains("is longer than 20 MB"), "{}", error.message);
+    }
 
     #[test]
     fn a_name_is_a_path_with_or_without_its_extension() {
