@@ -547,3 +547,13 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(ran.code, 0);
     assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("internal error"), "{}", ran.stderr);
 }
+
+#[test]
+fn an_alias_that_nothing_started_is_said_before_anything_runs() {
+    let place = Place::new();
+    let ran = place.run(&["start", "driver=diag", "op=noop", "alias=load", "cycles=1", "await", "laod"]);
+    ran.refused(2, &["await", "`laod`", "`load`"]);
+    assert_eq!(ran.stdout, "", "nothing ran");
+    let ran = place.run(&["run", "driver=diag", "op=noop", "alias=load", "cycles=1", "stop", "other"]);
+    assert!(ran.ok().stderr.contains("stop: it names no activity"), "{}", ran.stderr);
+}

@@ -11,7 +11,7 @@ use crate::engine::{
     self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
 };
 use crate::metrics::Frame;
-use crate::span::Diagnostic;
+use crate::span::{Diagnostic, nearest};
 use crate::units::Rate;
 use indexmap::IndexMap;
 use prepare::{Prepared, Request};
@@ -326,8 +326,10 @@ impl Session<'_> {
         let mut planned = Vec::new();
         let mut errors: Vec<Diagnostic> = Vec::new();
         let mut said: Vec<Diagnostic> = Vec::new();
+        let mut aliases: Vec<String> = Vec::new();
         for command in commands {
             let Command::Activity { parameters, wait, scenario, step } = &command else {
+                errors.extend(self.check_alias(&command, &aliases));
                 planned.push(Planned::Other(command));
                 continue;
             };
@@ -346,6 +348,7 @@ impl Session<'_> {
                             said.push(notice.clone());
                         }
                     }
+                    aliases.push(prepared.alias.clone());
                     planned.push(Planned::Activity { prepared: Box::new(prepared), wait: *wait });
                 }
                 Err(SessionError::Usage(found)) => {
@@ -355,6 +358,26 @@ impl Session<'_> {
             }
         }
         if errors.is_empty() { Ok(planned) } else { Err(SessionError::Usage(errors)) }
+    }
+
+    /// `await` of what no command before it started is an error; `stop` of nothing is said, as it may be meant.
+    fn check_alias(&self, command: &Command, started: &[String]) -> Option<Diagnostic> {
+        match command {
+            Command::Await(alias) if !started.contains(alias) => {
+                let error = Diagnostic::error(format!("await: no activity `{alias}` is started before it"));
+                Some(match nearest(alias, started.iter().map(String::as_str)).first() {
+                    Some(near) => error.help(format!("did you mean `{near}`?")),
+                    None if started.is_empty() => error,
+                    None => error.help(format!("there are: {}", started.join(", "))),
+                })
+            }
+            Command::Stop(patterns) if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) => {
+                self.view
+                    .notice(&Diagnostic::warning("stop: it names no activity that is started before it"));
+                None
+            }
+            _ => None,
+        }
     }
 
     fn data_dir(&self) -> Result<PathBuf, SessionError> {
