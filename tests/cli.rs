@@ -557,3 +557,21 @@ fn an_alias_that_nothing_started_is_said_before_anything_runs() {
     let ran = place.run(&["run", "driver=diag", "op=noop", "alias=load", "cycles=1", "stop", "other"]);
     assert!(ran.ok().stderr.contains("stop: it names no activity"), "{}", ran.stderr);
 }
+
+#[test]
+fn too_few_open_files_are_said_before_anything_is_contacted() {
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 100; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_nbrs")])
+        .args(["run", "workload=mongodb-basic", "tags=block:rampup", "threads=200", "cycles=1000"])
+        .current_dir(place.path())
+        .env("HOME", place.path())
+        .env("XDG_DATA_HOME", place.path().join("data-home"))
+        .env_remove("NBRS_CONNECTION");
+    let output = command.output().expect("a shell");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("needs about 460 open files") && stderr.contains("100"), "{stderr}");
+    assert!(!place.path().join("data-home").exists());
+}

@@ -86,6 +86,9 @@ fn first_message(diagnostics: &[Diagnostic]) -> String {
 /// How often a view is told where a running activity stands.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Files that a run needs besides its connections: the store's, the runtime's, the driver's monitors.
+const OTHER_FILES: u64 = 60;
+
 /// A run that writes more than this into the embedded server says so first.
 const LARGE: f64 = 1e9;
 
@@ -271,6 +274,7 @@ impl Session<'_> {
     async fn run_all(&mut self, commands: Vec<Command>) -> Result<(), SessionError> {
         let planned = self.plan(commands)?;
         self.check_space(&planned)?;
+        self.check_files(&planned)?;
         for step in planned {
             if *self.interrupt.borrow() || self.finished.iter().any(Finished::failed) {
                 break;
@@ -433,6 +437,34 @@ impl Session<'_> {
                 ))
                 .help("`nbrs server --drop` empties it"),
             );
+        }
+        Ok(())
+    }
+
+    /// Refuses a run whose connections need more open files than this process may have: a smaller test is not
+    /// the same test.
+    fn check_files(&self, planned: &[Planned]) -> Result<(), SessionError> {
+        let Some(limit) = target::open_files_limit() else { return Ok(()) };
+        for step in planned {
+            let Planned::Activity { prepared, .. } = step else { continue };
+            if !prepared.drivers().iter().any(|row| takes_connection(row)) {
+                continue;
+            }
+            let uri = prepared.parameters.get("connection").or(self.settings.connection.as_ref());
+            let pool = uri.and_then(|uri| target::pool_limit(uri)).unwrap_or(u64::MAX);
+            let connections = pool.min(prepared.threads as u64);
+            // The embedded server holds the other end of each.
+            let ends = if self.wants_embedded(prepared) { 2 } else { 1 };
+            let need = connections * ends + OTHER_FILES;
+            if need > limit {
+                return Err(Diagnostic::error(format!(
+                    "`{}` needs about {need} open files for its {connections} connections, and this process may \
+                     have {limit}",
+                    prepared.alias
+                ))
+                .help("raise the limit (`ulimit -n`), or give fewer threads or a maxPoolSize in the URI")
+                .into());
+            }
         }
         Ok(())
     }

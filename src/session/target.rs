@@ -25,6 +25,28 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
+/// Raises this process's limit on open files to what it may be. Gives the limit that then holds; `None` if there
+/// is none.
+pub fn open_files_limit() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised, the old one holds.
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    if raised.is_ok() { limit.maximum } else { limit.current }
+}
+
+/// The largest pool that a connection string allows (`maxPoolSize`), if it says.
+pub fn pool_limit(uri: &str) -> Option<u64> {
+    let (_, options) = uri.split_once('?')?;
+    options
+        .split('&')
+        .filter_map(|option| option.split_once('='))
+        .find(|(name, _)| name.eq_ignore_ascii_case("maxPoolSize"))
+        .and_then(|(_, value)| value.parse().ok())
+        // The driver reads 0 as no limit.
+        .filter(|limit| *limit > 0)
+}
+
 /// The embedded server of this process. It has a runtime of its own, so that its disk does not hold up the
 /// threads that measure.
 pub struct Embedded {
@@ -106,5 +128,23 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         // A session that fails midway still leaves the store on disk; there is nobody left to tell.
         let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pool_is_as_large_as_the_uri_allows() {
+        for (uri, limit) in [
+            ("mongodb://h/", None),
+            ("mongodb://h/?w=1", None),
+            ("mongodb://h/?w=1&maxPoolSize=50", Some(50)),
+            ("mongodb://h/db?maxpoolsize=8000&w=1", Some(8000)),
+            ("mongodb://h/?maxPoolSize=0", None),
+        ] {
+            assert_eq!(pool_limit(uri), limit, "{uri}");
+        }
     }
 }
