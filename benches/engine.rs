@@ -42,7 +42,7 @@ impl Dispenser for Noop {
         Ok(())
     }
 
-    fn run<'a>(&'a self, _: i64, _: &'a Scratch) -> Run<'a> {
+    fn run<'a>(&'a self, _: i64, _: &'a mut Scratch) -> Run<'a> {
         Run::Ready(Outcome::default())
     }
 }

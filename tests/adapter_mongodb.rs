@@ -69,7 +69,7 @@ fn dispenser(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
 async fn run(dispenser: &dyn Dispenser, cycle: i64) -> Outcome {
     let mut scratch = Scratch::default();
     dispenser.bind(cycle, &mut Context::default(), &mut scratch).expect("the op binds");
-    match dispenser.run(cycle, &scratch) {
+    match dispenser.run(cycle, &mut scratch) {
         Run::Ready(outcome) => outcome,
         Run::Pending(outcome) => outcome.await,
     }
@@ -363,6 +363,23 @@ async fn the_connection_strings_concerns_reach_only_commands_that_do_not_set_the
             assert_eq!(seen.get_str("apiVersion").ok(), Some("1"));
         }
     }
+}
+
+#[tokio::test]
+async fn a_retry_sends_the_same_command_again() {
+    let server = server(|_| doc! { "ok": 1.0 }.into());
+    let adapter = connect(&server.uri()).await.expect("it answers");
+    let op = dispenser(&*adapter, "{ insert: 'c', documents: [{ n: {n} }] }");
+    let mut scratch = Scratch { keep: true, ..Scratch::default() };
+    op.bind(7, &mut Context::default(), &mut scratch).expect("the op binds");
+    for _ in 0..2 {
+        let Run::Pending(outcome) = op.run(7, &mut scratch) else { panic!("a reply is awaited") };
+        assert_eq!(outcome.await.failure, None);
+    }
+    let log = server.seen.log.lock().expect("no holder panics");
+    let documents: Vec<_> =
+        log.iter().map(|command| command.get_array("documents").expect("documents")).collect();
+    assert_eq!(documents, [&vec![doc! { "n": 7 }.into()]; 2]);
 }
 
 #[tokio::test]

@@ -300,7 +300,7 @@ impl Dispenser for Tasks {
         Ok(())
     }
 
-    fn run<'a>(&'a self, cycle: i64, _scratch: &'a Scratch) -> Run<'a> {
+    fn run<'a>(&'a self, cycle: i64, _scratch: &'a mut Scratch) -> Run<'a> {
         run(&self.0, cycle)
     }
 }

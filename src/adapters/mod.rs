@@ -79,14 +79,17 @@ pub trait Adapter: Send + Sync {
 pub struct Scratch {
     /// The bound op.
     pub bytes: Vec<u8>,
+    /// The op may be tried again, so a run must leave `bytes` as they are. If not, a run may take them away,
+    /// and spares a copy of what may be large.
+    pub keep: bool,
 }
 
 /// One op, ready to run for any cycle.
 pub trait Dispenser: Send + Sync {
     /// Makes the op of `cycle` in `scratch`.
     fn bind(&self, cycle: i64, context: &mut Context, scratch: &mut Scratch) -> Result<(), BindError>;
-    /// Runs what `bind` made. May be called again for a retry.
-    fn run<'a>(&'a self, cycle: i64, scratch: &'a Scratch) -> Run<'a>;
+    /// Runs what `bind` made. With [`Scratch::keep`] it may be called again, for a retry.
+    fn run<'a>(&'a self, cycle: i64, scratch: &'a mut Scratch) -> Run<'a>;
 }
 
 /// A running op. `Ready` where nothing had to be awaited, so that such ops allocate nothing.

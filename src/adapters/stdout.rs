@@ -135,7 +135,7 @@ impl Dispenser for Line {
         self.text.bind(cycle, context, &mut scratch.bytes)
     }
 
-    fn run<'a>(&'a self, _cycle: i64, scratch: &'a Scratch) -> Run<'a> {
+    fn run<'a>(&'a self, _cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
         let written = self.output.attempt(|writer| {
             writer.write_all(&scratch.bytes)?;
             if self.output.at_once { writer.flush() } else { Ok(()) }
@@ -347,7 +347,7 @@ mod tests {
         let mut failure = None;
         for cycle in 0..times {
             dispenser.bind(cycle, &mut Context::default(), &mut scratch).expect("a literal binds");
-            match dispenser.run(cycle, &scratch) {
+            match dispenser.run(cycle, &mut scratch) {
                 Run::Ready(outcome) => failure = failure.or(outcome.failure),
                 Run::Pending(_) => panic!("nothing is to be awaited"),
             }

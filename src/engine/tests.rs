@@ -45,7 +45,7 @@ impl<F: Fn(i64, usize) -> Step + Send + Sync> Dispenser for Scripted<F> {
         Ok(())
     }
 
-    fn run<'a>(&'a self, cycle: i64, _: &'a Scratch) -> Run<'a> {
+    fn run<'a>(&'a self, cycle: i64, _: &'a mut Scratch) -> Run<'a> {
         let before = self.runs.get(cycle as usize).unwrap_or(&self.beyond).fetch_add(1, Relaxed);
         match (self.script)(cycle, before) {
             Step::Now(outcome) => Run::Ready(outcome),

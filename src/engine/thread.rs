@@ -10,7 +10,7 @@ use std::time::Instant;
 
 pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
     let mut context = Context { thread, ..Context::default() };
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch { keep: shared.max_tries > 1 && shared.policy.retries(), ..Scratch::default() };
     let mut taken = 0;
     while let Some(stride) = shared.cycles.claim() {
         for cycle in stride {

@@ -63,6 +63,11 @@ impl Policy {
         &self.notices
     }
 
+    /// Whether there is an error after which an op is tried again.
+    pub fn retries(&self) -> bool {
+        self.chains.iter().flatten().any(|chain| chain.decision.retry && !chain.decision.stop)
+    }
+
     /// Decides by any of the error's names (code name, exception name). `partial`: the reply was ok but wrote
     /// only part.
     pub fn decide(&self, names: &[&str], partial: bool) -> Decision {
@@ -206,6 +211,16 @@ mod tests {
             }
         }
         decision
+    }
+
+    #[test]
+    fn it_is_known_beforehand_whether_an_op_may_be_tried_again() {
+        assert!(!Policy::default().retries());
+        for (errors, retries) in
+            [("stop", false), ("warn,retry", true), ("a:counter;b:retry", true), ("stop,retry", false)]
+        {
+            assert_eq!(Policy::parse(errors).unwrap().retries(), retries, "{errors}");
+        }
     }
 
     #[test]

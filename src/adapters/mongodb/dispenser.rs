@@ -8,6 +8,7 @@ use crate::functions::Context;
 use crate::plan::{BindError, CommandTemplate};
 use ::mongodb::Database;
 use bson::{Bson, Document, RawDocumentBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// What all ops of one activity share.
@@ -23,11 +24,13 @@ pub(super) struct CommandDispenser {
     /// What the connection string adds, decided with the first command: where all holes are filled in place
     /// the keys of the command do not change.
     choice: OnceLock<Choice>,
+    /// Bytes of the longest command so far.
+    longest: AtomicUsize,
 }
 
 impl CommandDispenser {
     pub(super) fn new(template: CommandTemplate, shared: Arc<Shared>) -> CommandDispenser {
-        CommandDispenser { template, shared, choice: OnceLock::new() }
+        CommandDispenser { template, shared, choice: OnceLock::new(), longest: AtomicUsize::new(0) }
     }
 
     fn choice(&self, command: &[u8]) -> Choice {
@@ -40,11 +43,12 @@ impl CommandDispenser {
         }
     }
 
-    async fn send(&self, command: &[u8]) -> Outcome {
+    async fn send(&self, command: Vec<u8>) -> Outcome {
         let bytes_sent = command.len() as u64;
-        // The driver wants to own what it sends; the bytes stay here for a retry.
-        let owned = match RawDocumentBuf::from_bytes(command.to_vec()) {
-            Ok(owned) => owned,
+        let selection =
+            self.shared.defaults.selection.as_ref().filter(|_| self.choice(&command).read_preference);
+        let command = match RawDocumentBuf::from_bytes(command) {
+            Ok(command) => command,
             Err(error) => {
                 let failure = Failure {
                     name: "InvalidCommand".into(),
@@ -55,10 +59,8 @@ impl CommandDispenser {
                 return Outcome { bytes_sent, docs_returned: 0, failure: Some(failure) };
             }
         };
-        let mut action = self.shared.database.run_raw_command(owned);
-        if let Some(selection) = &self.shared.defaults.selection
-            && self.choice(command).read_preference
-        {
+        let mut action = self.shared.database.run_raw_command(command);
+        if let Some(selection) = selection {
             action = action.selection_criteria(selection.clone());
         }
         match action.await {
@@ -82,14 +84,24 @@ impl CommandDispenser {
 
 impl Dispenser for CommandDispenser {
     fn bind(&self, cycle: i64, context: &mut Context, scratch: &mut Scratch) -> Result<(), BindError> {
-        self.template.bind(cycle, context, &mut scratch.bytes)?;
-        let choice = self.choice(&scratch.bytes);
-        self.shared.defaults.append(choice, &mut scratch.bytes);
+        let bytes = &mut scratch.bytes;
+        // The driver may have taken the bytes of the last op: make room for this one at once.
+        bytes.clear();
+        let longest = self.longest.load(Relaxed);
+        bytes.reserve(longest);
+        self.template.bind(cycle, context, bytes)?;
+        let choice = self.choice(bytes);
+        self.shared.defaults.append(choice, bytes);
+        if bytes.len() > longest {
+            self.longest.store(bytes.len(), Relaxed);
+        }
         Ok(())
     }
 
-    fn run<'a>(&'a self, _cycle: i64, scratch: &'a Scratch) -> Run<'a> {
-        Run::Pending(Box::pin(self.send(&scratch.bytes)))
+    fn run<'a>(&'a self, _cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
+        // The driver wants to own what it sends.
+        let command = if scratch.keep { scratch.bytes.clone() } else { std::mem::take(&mut scratch.bytes) };
+        Run::Pending(Box::pin(self.send(command)))
     }
 }
 
