@@ -45,7 +45,7 @@ pub struct Store {
     next_id: AtomicU64,
     pub durability: Durability,
     /// Last: the directory is free when everything above is closed.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// What `create` may say about a collection.
@@ -475,7 +475,18 @@ fn not_ours(data_dir: &Path) -> ServerError {
     ))
 }
 
-fn lock(data_dir: &Path, make: bool) -> Result<File, ServerError> {
+/// The claim of this process on a data directory.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is being started at this moment has a copy of it until
+        // it runs its own program, and the lock would live as long.
+        let _ = self.0.unlock();
+    }
+}
+
+fn lock(data_dir: &Path, make: bool) -> Result<Lock, ServerError> {
     let io = |what, path: PathBuf| move |source| ServerError::Io { what, path, source };
     let marker = data_dir.join(MARKER);
     if make {
@@ -510,5 +521,27 @@ fn lock(data_dir: &Path, make: bool) -> Result<File, ServerError> {
     let text = format!("Data of nbrs server, format 1.\nprocess {}\n", std::process::id());
     let written = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
     written.map_err(io("cannot write", marker))?;
-    Ok(file)
+    Ok(Lock(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn a_directory_is_free_once_it_is_closed_though_processes_are_being_started() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let _ = std::process::Command::new("true").status();
+                }
+            });
+            let refused = (0..300).find_map(|_| lock(dir.path(), true).err());
+            done.store(true, Ordering::Relaxed);
+            assert!(refused.is_none(), "{refused:?}");
+        });
+    }
 }
