@@ -101,7 +101,7 @@ pub struct Request<'a> {
 
 /// A workload and the ops of it that the tag filter selects.
 pub struct Selected {
-    pub workload: Option<Workload>,
+    pub workload: Workload,
     pub ops: Vec<OpTemplate>,
     pub notices: Vec<Diagnostic>,
     /// Parameters under their canonical names.
@@ -133,7 +133,7 @@ fn parameter_error(name: &str, value: &str, error: impl std::fmt::Display) -> Di
 pub fn select(request: &Request) -> Result<Selected, SessionError> {
     let given = parameters::canonical(request.parameters)?;
     let mut notices = Vec::new();
-    let (workload, whole) = match (given.get("op"), given.get("workload")) {
+    let workload = match (given.get("op"), given.get("workload")) {
         (Some(_), Some(_)) => {
             return Err(Diagnostic::error("`op=` and `workload=` both say what to run")
                 .help("give one of them")
@@ -141,13 +141,11 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
         }
         (Some(text), None) => {
             // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
-            let loaded = workload::from_op_text(&placed("op", &unescape(text)), &given)?;
-            (None, loaded)
+            workload::from_op_text(&placed("op", &unescape(text)), &given)?
         }
         (None, Some(name)) => {
             let options = LoadOptions { includes: request.includes, params: &given };
-            let loaded = workload::load(name, &options)?;
-            (Some(loaded.clone()), loaded)
+            workload::load(name, &options)?
         }
         (None, None) => {
             return Err(Diagnostic::error("an activity needs `workload=` or `op=`")
@@ -155,14 +153,14 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
                 .into());
         }
     };
-    notices.extend(whole.warnings.iter().cloned());
+    notices.extend(workload.warnings.iter().cloned());
     let filter = match given.get("tags") {
         Some(text) => TagFilter::parse(&placed("tags", text))?,
         None => TagFilter::parse(&placed("tags", ""))?,
     };
     notices.extend(filter.notices().iter().cloned());
-    let ops = if whole.ops.is_empty() { Vec::new() } else { filter.select(&whole)? };
-    Ok(Selected { workload: workload.or(Some(whole)), ops, notices, parameters: given })
+    let ops = if workload.ops.is_empty() { Vec::new() } else { filter.select(&workload)? };
+    Ok(Selected { workload, ops, notices, parameters: given })
 }
 
 fn unescape(text: &str) -> String {
@@ -233,8 +231,7 @@ const OP_PARAMETERS: &[&str] =
 /// Prepares an activity. Everything that can be wrong before contact is said here.
 pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
     let Selected { workload, mut ops, mut notices, parameters } = select(request)?;
-    let variables: Vec<String> =
-        workload.iter().flat_map(|w| w.variables.iter().map(|v| v.name.clone())).collect();
+    let variables: Vec<String> = workload.variables.iter().map(|v| v.name.clone()).collect();
     let bare = ops.is_empty();
     let default = match parameters.get("driver") {
         Some(name) => driver(name)?,
@@ -242,9 +239,10 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         None => driver("mongodb")?,
     };
     if bare {
-        let bindings = workload.as_ref().map(|w| w.document_bindings.clone()).unwrap_or_default();
         match default.synthesise {
-            Some(make) => ops.push(make(&bindings, &parameters).map_err(Diagnostic::error)?),
+            Some(make) => {
+                ops.push(make(&workload.document_bindings, &parameters).map_err(Diagnostic::error)?)
+            }
             None => {
                 return Err(Diagnostic::error(format!(
                     "there are no ops for driver `{}`, and it makes none of its own",
@@ -362,8 +360,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         op.mean_bytes = plan::sample_bytes(&op.plan, cycles.clone(), SIZE_SAMPLES);
     }
 
-    let name = request.parameters.get("workload").or_else(|| request.parameters.get("yaml")).cloned();
-    let name = if parameters.contains_key("op") { None } else { name };
+    let name = parameters.get("workload").cloned();
     let alias = parameters
         .get("alias")
         .cloned()
