@@ -7,7 +7,7 @@
 //! argv ─cli→ Request
 //! scenarios/*.yaml ─workload→ Workload ─┐
 //! grammar/*.pest ──recipe→ Recipe ──────┼─bindings→ Program ─plan→ OpPlan ─adapters→ Dispenser ─engine→ Outcome
-//! functions::FUNCTIONS ─────────────────┘                sequence → LUT, rate → due ──┘  └─metrics→ Frame → Summary ─report→ text, json
+//! functions::all() ────────────────────┘                sequence → LUT, rate → due ──┘  └─metrics→ Frame → Summary ─report→ text, json
 //! ```
 //!
 //! Two kinds of work, and the border between them is the layout's whole point:

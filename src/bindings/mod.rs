@@ -135,7 +135,7 @@ struct Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::FUNCTIONS;
+    use crate::functions;
 
     fn compile(recipe: &str) -> Result<Program, Diagnostic> {
         Program::compile(&Text::of_source("recipe", recipe)).map(|compiled| compiled.program)
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn every_example_is_true() {
         let mut wrong = Vec::new();
-        for row in FUNCTIONS {
+        for row in functions::all() {
             for example in row.examples {
                 let program =
                     compile(example.0).unwrap_or_else(|error| panic!("{}: {}", example.0, error.message));

@@ -70,7 +70,7 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
             .help("`nbrs --list-functions` shows those that are"));
         }
         None => {
-            let near = nearest(simple, functions::FUNCTIONS.iter().map(|row| row.name));
+            let near = nearest(simple, functions::all().map(|row| row.name));
             let error = located(Diagnostic::error(format!("there is no function `{name}`")));
             return Err(if near.is_empty() {
                 error.help("`nbrs --list-functions` shows all")

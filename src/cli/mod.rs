@@ -8,7 +8,7 @@ pub mod show;
 mod words;
 
 use crate::adapters::ADAPTERS;
-use crate::functions::FUNCTIONS;
+use crate::functions;
 use crate::report::{self, Destination};
 use crate::session::{self, SessionError, Settings, prepare, target};
 use crate::span::{Diagnostic, Text};
@@ -237,9 +237,9 @@ fn recipes_of(file: &Path) -> io::Result<Vec<Text>> {
 
 /// Every function with what it does, by family.
 fn list_functions(out: &mut dyn Write) -> io::Result<()> {
-    let width = FUNCTIONS.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let width = functions::all().map(|row| row.name.len()).max().unwrap_or(0);
     let mut family = None;
-    for row in FUNCTIONS {
+    for row in functions::all() {
         if family != Some(row.category) {
             writeln!(out, "# {}", row.category.name())?;
             family = Some(row.category);

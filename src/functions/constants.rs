@@ -2,45 +2,48 @@
 
 use super::{Category, Constructor, Example, Function, FunctionRow, Overload, Type};
 
-pub static FIXED_VALUE: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&FIXED_VALUE];
+
+static FIXED_VALUE: FunctionRow = FunctionRow {
     name: "FixedValue",
     category: Category::Constant,
     doc: "always the same integer or text",
-    pure: true,
     examples: &[Example("FixedValue(42)", 5, "42"), Example("FixedValue('x')", 5, "x")],
     overloads: &[
-        Overload {
-            package: "from_long.to_int",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[Type::Int])],
-            build: |arguments| {
+        Overload::new(
+            "from_long.to_int",
+            Type::Long,
+            Type::Int,
+            &[Constructor::of(&[Type::Int])],
+            |arguments| {
                 let constant = arguments.int(0)?;
                 Ok(Function::long_to_int(move |_, _| Ok(constant)))
             },
-        },
-        Overload {
-            package: "from_long.to_long",
-            input: Type::Long,
-            output: Type::Long,
-            constructors: &[Constructor::of(&[Type::Long])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "from_long.to_long",
+            Type::Long,
+            Type::Long,
+            &[Constructor::of(&[Type::Long])],
+            |arguments| {
                 let constant = arguments.long(0)?;
                 Ok(Function::long_to_long(move |_, _| Ok(constant)))
             },
-        },
-        Overload {
-            package: "from_long.to_string",
-            input: Type::Long,
-            output: Type::String,
-            constructors: &[Constructor::of(&[Type::String])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "from_long.to_string",
+            Type::Long,
+            Type::String,
+            &[Constructor::of(&[Type::String])],
+            |arguments| {
                 let constant = arguments.text(0)?.to_owned();
                 Ok(Function::long_to_text(move |_, _, out| {
                     out.extend_from_slice(constant.as_bytes());
                     Ok(())
                 }))
             },
-        },
+        ),
     ],
+    ..FunctionRow::NEW
 };

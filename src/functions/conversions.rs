@@ -7,122 +7,114 @@ use super::{
 };
 use crate::value::{self, Value};
 
-pub static TO_INT: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&TO_INT, &TO_LONG, &TO_STRING];
+
+static TO_INT: FunctionRow = FunctionRow {
     name: "ToInt",
     category: Category::Conversion,
     doc: "to a 32-bit integer: numbers by their remainder, text by reading it",
-    pure: true,
     examples: &[
         Example("ToInt()", 2147483648, "1"),
         Example("ToInt(1000)", 12345, "345"),
         Example("Mod(1000); ToString(); ToInt()", 1234, "234"),
     ],
     overloads: &[
-        Overload {
-            package: "conversions.from_double",
-            input: Type::Double,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
-            build: |arguments| {
+        Overload::new(
+            "conversions.from_double",
+            Type::Double,
+            Type::Int,
+            &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
+            |arguments| {
                 let scale = f64::from(int_scale(arguments)?);
                 Ok(Function::double_to_int(move |v, _| Ok((v % scale) as i32)))
             },
-        },
-        Overload {
-            package: "conversions.from_float",
-            input: Type::BoxedDouble,
-            output: Type::BoxedInt,
-            constructors: &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "conversions.from_float",
+            Type::BoxedDouble,
+            Type::BoxedInt,
+            &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
+            |arguments| {
                 let scale = f64::from(int_scale(arguments)?);
                 Ok(transform(move |value| match value {
                     Value::Double(v) => Ok(Value::Int((v % scale) as i32)),
                     other => Err(EvalError::wrong_class(&other, "Double")),
                 }))
             },
-        },
-        Overload {
-            package: "conversions.from_long",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
-            build: |arguments| long_to_int(int_scale(arguments)?),
-        },
-        Overload {
-            package: "conversions.from_string",
-            input: Type::String,
-            output: Type::BoxedInt,
-            constructors: &[Constructor::of(&[])],
-            build: |_| {
+        ),
+        Overload::new(
+            "conversions.from_long",
+            Type::Long,
+            Type::Int,
+            &[Constructor::of(&[Type::Int]), Constructor::of(&[])],
+            |arguments| long_to_int(int_scale(arguments)?),
+        ),
+        Overload::new(
+            "conversions.from_string",
+            Type::String,
+            Type::BoxedInt,
+            &[Constructor::of(&[])],
+            |_| {
                 Ok(transform(|value| match &value {
                     Value::Text(text) => read_int(text),
                     other => Err(EvalError::wrong_class(other, "String")),
                 }))
             },
-        },
-        Overload {
-            package: "from_long.to_int",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[])],
-            build: |_| long_to_int(i32::MAX),
-        },
-        Overload {
-            package: "unary_int",
-            input: Type::Object,
-            output: Type::BoxedInt,
-            constructors: &[Constructor::of(&[])],
-            build: |_| {
-                Ok(transform(|value| {
-                    not_null(&value)?;
-                    let mut text = Vec::new();
-                    value.write_text(&mut text);
-                    read_int(&String::from_utf8_lossy(&text))
-                }))
-            },
-        },
+        ),
+        Overload::new("from_long.to_int", Type::Long, Type::Int, &[Constructor::of(&[])], |_| {
+            long_to_int(i32::MAX)
+        }),
+        Overload::new("unary_int", Type::Object, Type::BoxedInt, &[Constructor::of(&[])], |_| {
+            Ok(transform(|value| {
+                not_null(&value)?;
+                let mut text = Vec::new();
+                value.write_text(&mut text);
+                read_int(&String::from_utf8_lossy(&text))
+            }))
+        }),
     ],
+    ..FunctionRow::NEW
 };
 
-pub static TO_LONG: FunctionRow = FunctionRow {
+static TO_LONG: FunctionRow = FunctionRow {
     name: "ToLong",
     category: Category::Conversion,
     doc: "to a 64-bit integer: a long goes through double and loses its low bits above 2^53, text is read exactly",
-    pure: true,
     examples: &[
         Example("Hash(); ToLong()", 0, "2945182322382062592"),
         Example("Identity(); ToString(); ToLong()", 9007199254740993, "9007199254740993"),
     ],
     overloads: &[
-        Overload {
-            package: "conversions.from_double",
-            input: Type::Double,
-            output: Type::Long,
-            constructors: &[Constructor::of(&[Type::Long]), Constructor::of(&[])],
-            build: |arguments| {
+        Overload::new(
+            "conversions.from_double",
+            Type::Double,
+            Type::Long,
+            &[Constructor::of(&[Type::Long]), Constructor::of(&[])],
+            |arguments| {
                 let scale = long_scale(arguments)? as f64;
                 Ok(Function::double_to_long(move |v, _| Ok((v % scale) as i64)))
             },
-        },
-        Overload {
-            package: "conversions.from_float",
-            input: Type::BoxedFloat,
-            output: Type::BoxedLong,
-            constructors: &[Constructor::of(&[Type::Long]), Constructor::of(&[])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "conversions.from_float",
+            Type::BoxedFloat,
+            Type::BoxedLong,
+            &[Constructor::of(&[Type::Long]), Constructor::of(&[])],
+            |arguments| {
                 let scale = long_scale(arguments)?;
                 Ok(transform(move |value| match value {
                     Value::Float(v) => Ok(Value::Long(super::arithmetic::remainder(v as i64, scale)?)),
                     other => Err(EvalError::wrong_class(&other, "Float")),
                 }))
             },
-        },
-        Overload {
-            package: "conversions.from_string",
-            input: Type::String,
-            output: Type::BoxedLong,
-            constructors: &[Constructor::of(&[])],
-            build: |_| {
+        ),
+        Overload::new(
+            "conversions.from_string",
+            Type::String,
+            Type::BoxedLong,
+            &[Constructor::of(&[])],
+            |_| {
                 Ok(transform(|value| match &value {
                     Value::Text(text) => value::parse_long(text)
                         .map(Value::Long)
@@ -130,39 +122,39 @@ pub static TO_LONG: FunctionRow = FunctionRow {
                     other => Err(EvalError::wrong_class(other, "String")),
                 }))
             },
-        },
+        ),
     ],
+    ..FunctionRow::NEW
 };
 
-pub static TO_STRING: FunctionRow = FunctionRow {
+static TO_STRING: FunctionRow = FunctionRow {
     name: "ToString",
     category: Category::Conversion,
     doc: "the text of a value, as Java prints it; with a function, the text of what that makes of it",
-    pure: true,
     examples: &[
         Example("Mod(5); ToString()", 7, "2"),
         Example("ToString(long->Add(1)->long)", 7, "8"),
         Example("HashRange(0.0d,1.0d); ToString()", 0, "0.31931730722925356"),
     ],
     overloads: &[
-        Overload {
-            package: "conversions.from_double",
-            input: Type::Double,
-            output: Type::String,
-            constructors: &[
+        Overload::new(
+            "conversions.from_double",
+            Type::Double,
+            Type::String,
+            &[
                 Constructor::of(&[Type::Function]),
                 Constructor::of(&[Type::DoubleFunction]),
                 Constructor::of(&[Type::DoubleUnaryOperator]),
                 Constructor::of(&[]),
             ],
-            build: double_to_string,
-        },
-        Overload {
-            package: "conversions.from_float",
-            input: Type::BoxedFloat,
-            output: Type::String,
-            constructors: &[Constructor::of(&[])],
-            build: |_| {
+            double_to_string,
+        ),
+        Overload::new(
+            "conversions.from_float",
+            Type::BoxedFloat,
+            Type::String,
+            &[Constructor::of(&[])],
+            |_| {
                 Ok(transform(|value| match value {
                     Value::Float(v) => {
                         let mut out = Vec::new();
@@ -172,24 +164,18 @@ pub static TO_STRING: FunctionRow = FunctionRow {
                     other => Err(EvalError::wrong_class(&other, "Float")),
                 }))
             },
-        },
-        Overload {
-            package: "conversions.from_int",
-            input: Type::Int,
-            output: Type::String,
-            constructors: &[Constructor::of(&[])],
-            build: |_| {
-                Ok(Function::int_to_text(|v, _, out| {
-                    value::write_long(i64::from(v), out);
-                    Ok(())
-                }))
-            },
-        },
-        Overload {
-            package: "conversions.from_long",
-            input: Type::Long,
-            output: Type::String,
-            constructors: &[
+        ),
+        Overload::new("conversions.from_int", Type::Int, Type::String, &[Constructor::of(&[])], |_| {
+            Ok(Function::int_to_text(|v, _, out| {
+                value::write_long(i64::from(v), out);
+                Ok(())
+            }))
+        }),
+        Overload::new(
+            "conversions.from_long",
+            Type::Long,
+            Type::String,
+            &[
                 Constructor::of(&[Type::LongToIntFunction]),
                 Constructor::of(&[Type::LongToDoubleFunction]),
                 Constructor::of(&[Type::Only("LongToByte")]),
@@ -199,16 +185,13 @@ pub static TO_STRING: FunctionRow = FunctionRow {
                 Constructor::of(&[Type::LongFunction]),
                 Constructor::of(&[Type::Function]),
             ],
-            build: long_to_string,
-        },
-        Overload {
-            package: "unary_string",
-            input: Type::Object,
-            output: Type::String,
-            constructors: &[Constructor::of(&[])],
-            build: |_| Ok(Function::ObjectToObject(Transform::by_text(|_, _, _| Ok(())))),
-        },
+            long_to_string,
+        ),
+        Overload::new("unary_string", Type::Object, Type::String, &[Constructor::of(&[])], |_| {
+            Ok(Function::ObjectToObject(Transform::by_text(|_, _, _| Ok(()))))
+        }),
     ],
+    ..FunctionRow::NEW
 };
 
 fn int_scale(arguments: &Arguments<'_>) -> Result<i32, Refusal> {

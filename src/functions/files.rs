@@ -58,22 +58,25 @@ fn read(name: &str) -> Result<String, Refusal> {
     })
 }
 
-pub static HASHED_FILE_EXTRACT_TO_STRING: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&HASHED_FILE_EXTRACT_TO_STRING];
+
+static HASHED_FILE_EXTRACT_TO_STRING: FunctionRow = FunctionRow {
     name: "HashedFileExtractToString",
     category: Category::File,
     doc: "a random-looking extract of a text file, with a length between two bounds or from a function",
-    pure: true,
     examples: &[Example("HashedFileExtractToString('data/lorem_ipsum_full.txt',9,11)", 10, "bus aerdit ")],
-    overloads: &[Overload {
-        package: "from_long.to_string",
-        input: Type::Long,
-        output: Type::String,
-        constructors: &[
+    overloads: &[Overload::new(
+        "from_long.to_string",
+        Type::Long,
+        Type::String,
+        &[
             Constructor::of(&[Type::String, Type::Int, Type::Int]),
             Constructor::of(&[Type::String, Type::Object]),
         ],
-        build: hashed_file_extract,
-    }],
+        hashed_file_extract,
+    )],
+    ..FunctionRow::NEW
 };
 
 fn hashed_file_extract(arguments: &Arguments<'_>) -> Result<Function, Refusal> {

@@ -47,39 +47,30 @@ pub fn of_int(value: i32) -> i32 {
     int((bits << 32 | bits) as i64)
 }
 
-pub static HASH: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&HASH];
+
+static HASH: FunctionRow = FunctionRow {
     name: "Hash",
     category: Category::Hash,
     doc: "a random-looking number from 0 up, the same for the same input",
-    pure: true,
     examples: &[
         Example("Hash()", 0, "2945182322382062539"),
         Example("Hash() -> int", 0, "1280820171"),
         Example("ToInt(); Hash()", 1, "1476114732"),
     ],
     overloads: &[
-        Overload {
-            package: "from_long.to_int",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[])],
-            build: |_| Ok(Function::long_to_int(|v, _| Ok(int(v)))),
-        },
-        Overload {
-            package: "from_long.to_long",
-            input: Type::Long,
-            output: Type::Long,
-            constructors: &[Constructor::of(&[])],
-            build: |_| Ok(Function::long_to_long(|v, _| Ok(long(v)))),
-        },
-        Overload {
-            package: "unary_int",
-            input: Type::Int,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[])],
-            build: |_| Ok(Function::int_to_int(|v, _| Ok(of_int(v)))),
-        },
+        Overload::new("from_long.to_int", Type::Long, Type::Int, &[Constructor::of(&[])], |_| {
+            Ok(Function::long_to_int(|v, _| Ok(int(v))))
+        }),
+        Overload::new("from_long.to_long", Type::Long, Type::Long, &[Constructor::of(&[])], |_| {
+            Ok(Function::long_to_long(|v, _| Ok(long(v))))
+        }),
+        Overload::new("unary_int", Type::Int, Type::Int, &[Constructor::of(&[])], |_| {
+            Ok(Function::int_to_int(|v, _| Ok(of_int(v))))
+        }),
     ],
+    ..FunctionRow::NEW
 };
 
 #[cfg(test)]

@@ -281,28 +281,31 @@ fn shared_image(set: Vec<char>, size: usize, seed: i64) -> Result<Arc<Image>, Re
     Ok(image)
 }
 
-pub static CHAR_BUF_IMAGE: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&CHAR_BUF_IMAGE];
+
+static CHAR_BUF_IMAGE: FunctionRow = FunctionRow {
     name: "CharBufImage",
     category: Category::Text,
     doc: "a slice of a long random-looking text that is made once: from a set of characters (or a function's \
           texts), so many characters long, with a size that may vary",
-    pure: true,
     examples: &[
         Example("CharBufImage('abc',100,5)", 0, "bccca"),
         Example("CharBufImage('A-Za-z0-9',1000,HashRange(2,4)); ToString()", 0, "aCk"),
     ],
-    overloads: &[Overload {
-        package: "from_long.to_string",
-        input: Type::Long,
-        output: Type::CharBuffer,
-        constructors: &[
+    overloads: &[Overload::new(
+        "from_long.to_string",
+        Type::Long,
+        Type::CharBuffer,
+        &[
             Constructor::of(&[Type::Object, Type::Int, Type::Object, Type::Long]),
             Constructor::of(&[Type::Object, Type::Int, Type::Object]),
             Constructor::of(&[Type::Object, Type::Int]),
             Constructor::of(&[Type::Int]),
         ],
-        build: char_buf_image,
-    }],
+        char_buf_image,
+    )],
+    ..FunctionRow::NEW
 };
 
 fn char_buf_image(arguments: &Arguments<'_>) -> Result<Function, Refusal> {

@@ -9,12 +9,14 @@ use crate::value::Value;
 /// 2^63 − 1 as a double, which is 2^63.
 const MAX_LONG: f64 = i64::MAX as f64;
 
-pub static HASH_RANGE: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&HASH_RANGE];
+
+static HASH_RANGE: FunctionRow = FunctionRow {
     name: "HashRange",
     category: Category::Hash,
     doc: "a random-looking number below a width, or between two bounds, both included; after a function that \
           yields int it combines the bits of hash and width, so that only some numbers occur",
-    pure: true,
     examples: &[
         Example("HashRange(0,100)", 0, "52"),
         Example("HashRange(10)", 1, "4"),
@@ -22,12 +24,12 @@ pub static HASH_RANGE: FunctionRow = FunctionRow {
         Example("HashRange(0.0,10.0)", 0, "3.1931730722925353"),
     ],
     overloads: &[
-        Overload {
-            package: "from_long.to_double",
-            input: Type::Long,
-            output: Type::Double,
-            constructors: &[Constructor::of(&[Type::Double, Type::Double])],
-            build: |arguments| {
+        Overload::new(
+            "from_long.to_double",
+            Type::Long,
+            Type::Double,
+            &[Constructor::of(&[Type::Double, Type::Double])],
+            |arguments| {
                 let (low, high) = (arguments.double(0)?, arguments.double(1)?);
                 check_order(low <= high || low.is_nan() || high.is_nan())?;
                 let interval = high - low;
@@ -35,13 +37,13 @@ pub static HASH_RANGE: FunctionRow = FunctionRow {
                     Ok(interval * (hash::long(v) as f64 / MAX_LONG) + low)
                 }))
             },
-        },
-        Overload {
-            package: "from_long.to_float",
-            input: Type::Long,
-            output: Type::BoxedFloat,
-            constructors: &[Constructor::of(&[Type::Float, Type::Float])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "from_long.to_float",
+            Type::Long,
+            Type::BoxedFloat,
+            &[Constructor::of(&[Type::Float, Type::Float])],
+            |arguments| {
                 let (low, high) = (arguments.float(0)?, arguments.float(1)?);
                 check_order(low <= high || low.is_nan() || high.is_nan())?;
                 let interval = high - low;
@@ -49,24 +51,24 @@ pub static HASH_RANGE: FunctionRow = FunctionRow {
                     Ok(Value::Float(interval * (hash::long(v) as f32 / MAX_LONG as f32) + low))
                 }))
             },
-        },
-        Overload {
-            package: "from_long.to_int",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[Type::Int]), Constructor::of(&[Type::Int, Type::Int])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "from_long.to_int",
+            Type::Long,
+            Type::Int,
+            &[Constructor::of(&[Type::Int]), Constructor::of(&[Type::Int, Type::Int])],
+            |arguments| {
                 let (min, width) = int_range(arguments)?;
                 let range = int_from_long(min, width);
                 Ok(Function::long_to_int(move |v, _| range(v)))
             },
-        },
-        Overload {
-            package: "from_long.to_long",
-            input: Type::Long,
-            output: Type::Long,
-            constructors: &[Constructor::of(&[Type::Long]), Constructor::of(&[Type::Long, Type::Long])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "from_long.to_long",
+            Type::Long,
+            Type::Long,
+            &[Constructor::of(&[Type::Long]), Constructor::of(&[Type::Long, Type::Long])],
+            |arguments| {
                 let (min, width) = if arguments.count() == 1 {
                     (0, arguments.long(0)?)
                 } else {
@@ -76,19 +78,20 @@ pub static HASH_RANGE: FunctionRow = FunctionRow {
                 };
                 Ok(Function::long_to_long(move |v, _| Ok(min.wrapping_add(remainder(hash::long(v), width)?))))
             },
-        },
-        Overload {
-            package: "unary_int",
-            input: Type::Int,
-            output: Type::Int,
-            constructors: &[Constructor::of(&[Type::Int]), Constructor::of(&[Type::Int, Type::Int])],
-            build: |arguments| {
+        ),
+        Overload::new(
+            "unary_int",
+            Type::Int,
+            Type::Int,
+            &[Constructor::of(&[Type::Int]), Constructor::of(&[Type::Int, Type::Int])],
+            |arguments| {
                 let (min, width) = int_range(arguments)?;
                 // Bits, not a remainder: the reference's slip, on which its published values depend.
                 Ok(Function::int_to_int(move |v, _| Ok(min.wrapping_add(hash::of_int(v) & width))))
             },
-        },
+        ),
     ],
+    ..FunctionRow::NEW
 };
 
 /// `(width)` or `(min, max)` with the maximum included, as minimum and width in 32 bits.

@@ -6,18 +6,20 @@ use super::{
     Type,
 };
 
-pub static PREFIX: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&PREFIX, &SUFFIX, &TEMPLATE, &NUMBER_NAME_TO_STRING];
+
+static PREFIX: FunctionRow = FunctionRow {
     name: "Prefix",
     category: Category::Text,
     doc: "puts a text before the input",
-    pure: true,
     examples: &[Example("ToString(); Prefix('key-')", 5, "key-5")],
-    overloads: &[Overload {
-        package: "unary_string",
-        input: Type::String,
-        output: Type::String,
-        constructors: &[Constructor::of(&[Type::String])],
-        build: |arguments| {
+    overloads: &[Overload::new(
+        "unary_string",
+        Type::String,
+        Type::String,
+        &[Constructor::of(&[Type::String])],
+        |arguments| {
             let prefix = arguments.text(0)?.to_owned();
             Ok(Function::ObjectToObject(Transform::by_text(move |out, from, _| {
                 let end = out.len();
@@ -27,36 +29,36 @@ pub static PREFIX: FunctionRow = FunctionRow {
                 Ok(())
             })))
         },
-    }],
+    )],
+    ..FunctionRow::NEW
 };
 
-pub static SUFFIX: FunctionRow = FunctionRow {
+static SUFFIX: FunctionRow = FunctionRow {
     name: "Suffix",
     category: Category::Text,
     doc: "puts a text behind the input",
-    pure: true,
     examples: &[Example("ToString(); Suffix('-key')", 5, "5-key")],
-    overloads: &[Overload {
-        package: "unary_string",
-        input: Type::String,
-        output: Type::String,
-        constructors: &[Constructor::of(&[Type::String])],
-        build: |arguments| {
+    overloads: &[Overload::new(
+        "unary_string",
+        Type::String,
+        Type::String,
+        &[Constructor::of(&[Type::String])],
+        |arguments| {
             let suffix = arguments.text(0)?.to_owned();
             Ok(Function::ObjectToObject(Transform::by_text(move |out, _, _| {
                 out.extend_from_slice(suffix.as_bytes());
                 Ok(())
             })))
         },
-    }],
+    )],
+    ..FunctionRow::NEW
 };
 
-pub static TEMPLATE: FunctionRow = FunctionRow {
+static TEMPLATE: FunctionRow = FunctionRow {
     name: "Template",
     category: Category::Text,
     doc: "fills each {} of a text with a function's value; the first function is given the input, the next the \
           input plus 1, and so on",
-    pure: true,
     examples: &[
         Example("Template('user-{}',Identity())", 5, "user-5"),
         Example("Template('{}-{}',Identity(),NumberNameToString())", 5, "5-six"),
@@ -66,17 +68,18 @@ pub static TEMPLATE: FunctionRow = FunctionRow {
             "fifteen/18",
         ),
     ],
-    overloads: &[Overload {
-        package: "from_long.to_string",
-        input: Type::Long,
-        output: Type::String,
-        constructors: &[
+    overloads: &[Overload::new(
+        "from_long.to_string",
+        Type::Long,
+        Type::String,
+        &[
             Constructor::with_rest(&[Type::LongUnaryOperator, Type::String], Type::LongFunction),
             Constructor::with_rest(&[Type::Boolean, Type::String], Type::Object),
             Constructor::with_rest(&[Type::String], Type::Object),
         ],
-        build: template,
-    }],
+        template,
+    )],
+    ..FunctionRow::NEW
 };
 
 fn template(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
@@ -122,23 +125,23 @@ fn template(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
     }))
 }
 
-pub static NUMBER_NAME_TO_STRING: FunctionRow = FunctionRow {
+static NUMBER_NAME_TO_STRING: FunctionRow = FunctionRow {
     name: "NumberNameToString",
     category: Category::Text,
     doc: "the English name of a number",
-    pure: true,
     examples: &[
         Example("NumberNameToString()", 0, "zero"),
         Example("NumberNameToString()", 1234, "one thousand two hundred and thirty four"),
         Example("NumberNameToString()", -21, "negative twenty one"),
     ],
-    overloads: &[Overload {
-        package: "from_long.to_string",
-        input: Type::Long,
-        output: Type::String,
-        constructors: &[Constructor::of(&[])],
-        build: |_| Ok(Function::long_to_text(|v, _, out| number_name(v, out))),
-    }],
+    overloads: &[Overload::new(
+        "from_long.to_string",
+        Type::Long,
+        Type::String,
+        &[Constructor::of(&[])],
+        |_| Ok(Function::long_to_text(|v, _, out| number_name(v, out))),
+    )],
+    ..FunctionRow::NEW
 };
 
 const UNITS: [&str; 20] = [

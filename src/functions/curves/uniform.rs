@@ -8,61 +8,40 @@ use crate::functions::{
 const CONTINUOUS: &[Constructor] = &[Constructor::with_rest(&[Type::Double, Type::Double], Type::String)];
 const DISCRETE: &[Constructor] = &[Constructor::with_rest(&[Type::Int, Type::Int], Type::String)];
 
-pub static UNIFORM: FunctionRow = FunctionRow {
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[&UNIFORM];
+
+static UNIFORM: FunctionRow = FunctionRow {
     name: "Uniform",
     category: Category::Distribution,
     doc: "random-looking numbers that are equally likely between two bounds: integers (both bounds included) for \
           integer bounds, else doubles",
-    pure: true,
     examples: &[
         Example("Uniform(0,1000000000)", 0, "318997989"),
         Example("Uniform(-180d,180d)", 0, "-65.16072362807124"),
         Example("Uniform(1,10,'map')", 0, "1"),
     ],
     overloads: &[
-        Overload {
-            package: "@curves4.continuous.int_double",
-            input: Type::Int,
-            output: Type::Double,
-            constructors: CONTINUOUS,
-            build: |arguments| continuous_int_double(continuous_icdf(arguments)?, arguments, 2),
-        },
-        Overload {
-            package: "@curves4.continuous.long_double",
-            input: Type::Long,
-            output: Type::Double,
-            constructors: CONTINUOUS,
-            build: |arguments| continuous_long_double(continuous_icdf(arguments)?, arguments, 2),
-        },
-        Overload {
-            package: "@curves4.discrete.int_int",
-            input: Type::Int,
-            output: Type::Int,
-            constructors: DISCRETE,
-            build: |arguments| build_discrete(Discrete::IntInt, arguments),
-        },
-        Overload {
-            package: "@curves4.discrete.int_long",
-            input: Type::Int,
-            output: Type::Long,
-            constructors: DISCRETE,
-            build: |arguments| build_discrete(Discrete::IntLong, arguments),
-        },
-        Overload {
-            package: "@curves4.discrete.long_int",
-            input: Type::Long,
-            output: Type::Int,
-            constructors: DISCRETE,
-            build: |arguments| build_discrete(Discrete::LongInt, arguments),
-        },
-        Overload {
-            package: "@curves4.discrete.long_long",
-            input: Type::Long,
-            output: Type::Long,
-            constructors: DISCRETE,
-            build: |arguments| build_discrete(Discrete::LongLong, arguments),
-        },
+        Overload::new("@curves4.continuous.int_double", Type::Int, Type::Double, CONTINUOUS, |arguments| {
+            continuous_int_double(continuous_icdf(arguments)?, arguments, 2)
+        }),
+        Overload::new("@curves4.continuous.long_double", Type::Long, Type::Double, CONTINUOUS, |arguments| {
+            continuous_long_double(continuous_icdf(arguments)?, arguments, 2)
+        }),
+        Overload::new("@curves4.discrete.int_int", Type::Int, Type::Int, DISCRETE, |arguments| {
+            build_discrete(Discrete::IntInt, arguments)
+        }),
+        Overload::new("@curves4.discrete.int_long", Type::Int, Type::Long, DISCRETE, |arguments| {
+            build_discrete(Discrete::IntLong, arguments)
+        }),
+        Overload::new("@curves4.discrete.long_int", Type::Long, Type::Int, DISCRETE, |arguments| {
+            build_discrete(Discrete::LongInt, arguments)
+        }),
+        Overload::new("@curves4.discrete.long_long", Type::Long, Type::Long, DISCRETE, |arguments| {
+            build_discrete(Discrete::LongLong, arguments)
+        }),
     ],
+    ..FunctionRow::NEW
 };
 
 fn continuous_icdf(
