@@ -12,10 +12,11 @@ mod yaml;
 pub use node::{Data, Node};
 pub use template::Unset;
 
-use crate::span::{Diagnostic, Location, Source, Text};
+use crate::span::{Diagnostic, Location, Severity, Source, Text};
 use indexmap::IndexMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use template::Blanks;
 
 /// What a workload is loaded with.
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +41,22 @@ pub fn load(name: &str, options: &LoadOptions<'_>) -> Result<Workload, Vec<Diagn
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
 pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
-    let path = source.name.clone();
-    let expanded = template::expand(&Text::whole(&source), params).map_err(|error| vec![error])?;
-    build(path, expanded)
+    read(source.name.clone(), &Text::whole(&source), params).map_err(errors_of)
+}
+
+/// Reads the text of a workload file and says all that can be said of it: the workload, if it can be used, and
+/// errors and warnings in the order of the file.
+pub fn examine(
+    source: Arc<Source>,
+    params: &IndexMap<String, String>,
+) -> (Option<Workload>, Vec<Diagnostic>) {
+    match read(source.name.clone(), &Text::whole(&source), params) {
+        Ok(workload) => {
+            let warnings = workload.warnings.clone();
+            (Some(workload), warnings)
+        }
+        Err(found) => (None, found),
+    }
 }
 
 /// The workload that `op=TEXT` stands for: a JSON or YAML workload if it starts with `{` or `[`, else one op
@@ -51,18 +65,18 @@ pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<W
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
 pub fn from_op_text(text: &Text, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
-    let expanded = template::expand(text, params).map_err(|error| vec![error])?;
     let path = "op".to_owned();
     let start = text.as_str().trim_start();
     // A recipe in braces is text: no workload starts like that.
     let recipe = start.starts_with("{{") || start.starts_with("{(");
     if start.starts_with(['{', '[']) && !recipe {
-        return build(path, expanded).map_err(|errors| explain_op_text(start, errors));
+        return read(path, text, params).map_err(|found| explain_op_text(start, errors_of(found)));
     }
+    let expanded = template::expand(text, params, Blanks::Kept).map_err(|error| vec![error])?;
     let location = expanded.text.location();
     let op = Node { data: Data::Text(expanded.text.clone()), location: location.clone() };
     let document = Node { data: Data::Map(vec![(Text::unplaced("op"), op)]), location };
-    finish(path, normalise::normalise(vec![document]), expanded, Vec::new())
+    finish(path, normalise::normalise(vec![document]), expanded, Vec::new()).map_err(errors_of)
 }
 
 /// A command that is taken for a workload gets no use of a list of a workload's fields.
@@ -79,7 +93,14 @@ fn explain_op_text(text: &str, mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     errors
 }
 
-fn build(path: String, expanded: template::Expanded) -> Result<Workload, Vec<Diagnostic>> {
+fn errors_of(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.retain(|one| one.severity == Severity::Error);
+    found
+}
+
+/// Reads a workload; what is found where it cannot be used are errors and warnings.
+fn read(path: String, text: &Text, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
+    let expanded = template::expand(text, params, Blanks::Kept).map_err(|error| vec![error])?;
     let documents = yaml::documents(&expanded.text).map_err(|error| vec![error])?;
     if documents.nodes.iter().all(Node::is_null) {
         let error = Diagnostic::error("this workload is empty").at(expanded.text.locate(0..0));
@@ -87,8 +108,22 @@ fn build(path: String, expanded: template::Expanded) -> Result<Workload, Vec<Dia
             error.help("a workload has `ops` or `blocks`, and often `bindings` and `scenarios`"),
         ]);
     }
-    let read = normalise::normalise(documents.nodes);
+    let mut read = normalise::normalise(documents.nodes);
+    if expanded.padded
+        && !read.scenarios.is_empty()
+        && let Some(scenarios) = trimmed_scenarios(text, params)
+    {
+        read.scenarios = scenarios;
+    }
     finish(path, read, expanded, documents.odd_keys)
+}
+
+/// The scenarios of a workload in which a template default has blanks around it, which would tear its step
+/// apart.
+fn trimmed_scenarios(text: &Text, params: &IndexMap<String, String>) -> Option<Vec<Scenario>> {
+    let expanded = template::expand(text, params, Blanks::Trimmed).ok()?;
+    let documents = yaml::documents(&expanded.text).ok()?;
+    Some(normalise::normalise(documents.nodes).scenarios)
 }
 
 fn finish(
@@ -98,19 +133,33 @@ fn finish(
     odd_keys: Vec<Location>,
 ) -> Result<Workload, Vec<Diagnostic>> {
     if !read.errors.is_empty() {
-        return Err(read.errors);
+        let mut found = read.errors;
+        found.extend(read.warnings);
+        found.sort_by_key(place);
+        return Err(found);
     }
+    let mut variables = expanded.variables;
+    let bound = |name: &str| {
+        read.document_bindings.contains_key(name) || read.ops.iter().any(|op| op.bindings.contains_key(name))
+    };
+    // `${name}` where `name` is a binding is a `$` before a bind point.
+    variables.retain(|variable| !(expanded.dollars.contains(&variable.name) && bound(&variable.name)));
     Ok(Workload {
         path,
         description: read.description,
         scenarios: read.scenarios,
         ops: read.ops,
         document_bindings: read.document_bindings,
-        variables: expanded.variables,
+        variables,
         warnings: read.warnings,
         unset: expanded.unset,
         odd_keys,
     })
+}
+
+/// Sorts what is found in the order in which the user reads the file.
+fn place(found: &Diagnostic) -> usize {
+    found.location.as_ref().map_or(0, |at| at.range.start)
 }
 
 /// One op template after normalising and layering (spec/language §3.5–§3.7).

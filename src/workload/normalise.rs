@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 const REFERENCE_VERSION: (u64, u64) = (5, 25);
 
 /// Keys under which a document or a block has its ops.
-const COLLECTION_KEYS: &[&str] = &["op", "ops", "operation", "statement", "statements"];
+const COLLECTION_KEYS: &[&str] = &["op", "ops", "operation", "stmt", "statement", "statements"];
 
 /// Keys under which one op has its text or fields.
 const OP_KEYS: &[&str] = &["stmt", "statement", "op", "operation"];
@@ -40,10 +40,8 @@ pub(super) fn normalise(documents: Vec<Node>) -> Normalised {
         result.document(node, first);
         first = false;
     }
-    // In the order in which the user reads the file.
-    let place = |found: &Diagnostic| found.location.as_ref().map_or(0, |at| at.range.start);
-    result.errors.sort_by_key(place);
-    result.warnings.sort_by_key(place);
+    result.errors.sort_by_key(super::place);
+    result.warnings.sort_by_key(super::place);
     result
 }
 
@@ -107,7 +105,7 @@ impl Normalised {
         for (key, _) in entries {
             let error = Diagnostic::error(format!("{UNKNOWN_FIELD} `{key}`")).at(key.location());
             self.errors.push(match key.as_str() {
-                "operations" | "stmts" | "stmt" => error.help("ops stand under `ops`"),
+                "operations" | "stmts" => error.help("ops stand under `ops`"),
                 name => {
                     error.suggest(name, known.iter().copied(), format!("it has {}", plural_forms(&known)))
                 }
@@ -576,6 +574,7 @@ mod tests {
         for (yaml, name, op, params) in [
             ("op: a b", "block0__stmt1", json!({"stmt": "a b"}), json!({})),
             ("ops: [a b]", "block0__stmt1", json!({"stmt": "a b"}), json!({})),
+            ("stmt: a b", "block0__stmt1", json!({"stmt": "a b"}), json!({})),
             ("ops: [{op: a b}]", "block0__stmt", json!({"stmt": "a b"}), json!({})),
             ("ops: [{op: a b, ratio: 5}]", "block0__stmt", json!({"stmt": "a b"}), json!({"ratio": 5})),
             (

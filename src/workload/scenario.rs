@@ -1,6 +1,7 @@
 //! Named scenarios → the commands that their steps stand for, with the user's parameters worked in.
 
 use super::tags::{later_dialect, unset_variable};
+use super::template::unset_in;
 use super::{Scenario, Step, Workload};
 use crate::span::{Diagnostic, Text, nearest};
 use indexmap::IndexMap;
@@ -193,12 +194,7 @@ impl Planner<'_> {
     }
 
     fn refuse_unset(&self, scenario: &str, step: &Step) -> Result<(), Diagnostic> {
-        let written = step.command.as_str();
-        let unset = self.workload.unset.iter().filter_map(|unset| {
-            let marker = format!("{}{}", super::template::UNSET, unset.name);
-            written.find(&marker).map(|at| (at..at + marker.len(), unset))
-        });
-        if let Some((range, unset)) = unset.max_by_key(|(range, _)| range.len()) {
+        if let Some((range, unset)) = unset_in(&step.command, &self.workload.unset) {
             let name = &unset.name;
             let help = format!(
                 "step `{}` of scenario `{scenario}` uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`",
@@ -655,7 +651,11 @@ mod tests {
                 &[],
                 "dir/my-w.yaml:4:19: error: template variable `n` has no value and no default",
             ),
-            ("run cycles=${n:5}", &[], "write `TEMPLATE(n,5)`"),
+            (
+                "run cycles=${n}",
+                &[],
+                "dir/my-w.yaml:4:19: error: template variable `n` has no value and no default",
+            ),
             ("run k=1", &[("cycels", "5")], "no step uses `cycels`"),
             ("run k=TEMPLATE(size,1)", &[("sise", "5")], "help: did you mean `size`?"),
         ];

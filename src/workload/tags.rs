@@ -1,6 +1,7 @@
 //! Tag filters: `block:main.*`, `any(block:a,block:b)` → the ops that they select.
 
 use super::node::{Data, Node};
+use super::template::{unclosed, unset_in};
 use super::{OpTemplate, Workload};
 use crate::span::{Diagnostic, Location, Text, nearest};
 use indexmap::{IndexMap, IndexSet};
@@ -257,7 +258,11 @@ fn split_items(body: &Text) -> Vec<Text> {
 }
 
 /// Refuses a selected op that cannot mean what it says.
-fn check(op: &OpTemplate, workload: &Workload) -> Result<(), Diagnostic> {
+///
+/// # Errors
+/// A template variable that has neither value nor default or is never closed, a field name that is no text, a
+/// form of a later dialect.
+pub fn check(op: &OpTemplate, workload: &Workload) -> Result<(), Diagnostic> {
     let mut found: Option<Diagnostic> = None;
     let mut look = |text: &Text| {
         if found.is_none() {
@@ -277,6 +282,9 @@ fn check(op: &OpTemplate, workload: &Workload) -> Result<(), Diagnostic> {
         text.push_str(name, op.location.clone());
         look(&text);
     }
+    for value in op.tags.values() {
+        look(&Text::unplaced(value.as_str()));
+    }
     match found.or_else(|| op.op.values().find_map(|node| odd_key(node, &workload.odd_keys))) {
         None => Ok(()),
         Some(error) => Err(error),
@@ -295,23 +303,24 @@ fn uses_binding(op: &OpTemplate, name: &str) -> bool {
 
 fn problem(text: &Text, op: &OpTemplate, workload: &Workload) -> Option<Diagnostic> {
     let written = text.as_str();
-    // The longest name: `UNSET:coll` is in `UNSET:collection` too.
-    let unset = workload.unset.iter().filter_map(|unset| {
-        let marker = format!("{}{}", super::template::UNSET, unset.name);
-        written.find(&marker).map(|at| (at..at + marker.len(), unset))
-    });
-    if let Some((range, unset)) = unset.max_by_key(|(range, _)| range.len()) {
+    let unset = workload
+        .unset
+        .iter()
+        .filter(|unset| !(unset.may_be_bind_point() && op.bindings.contains_key(unset.name.as_str())));
+    if let Some((range, unset)) = unset_in(text, unset) {
         let place = text.locate(range).or_else(|| unset.location.clone());
         let name = &unset.name;
         let help =
             format!("op `{}` uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`", op.name);
         return Some(unset_variable(name).at(place).help(help));
     }
-    if let Some(at) = written.find("TEMPLATE(") {
+    if let Some(open) = unclosed(text) {
+        let opening = &written[open.clone()];
+        let form = if opening.starts_with('$') { "${name:default}" } else { "TEMPLATE(name,default)" };
         return Some(
-            Diagnostic::error("this `TEMPLATE(` is never closed")
-                .at(text.locate(at..at + "TEMPLATE(".len()))
-                .help("write `TEMPLATE(name,default)`"),
+            Diagnostic::error(format!("this `{opening}` is never closed"))
+                .at(text.locate(open))
+                .help(format!("write `{form}`")),
         );
     }
     later_dialect(text)
@@ -324,7 +333,7 @@ pub(super) fn unset_variable(name: &str) -> Diagnostic {
     Diagnostic::error(format!("template variable `{name}` has no value and no default"))
 }
 
-/// Forms of later versions of the reference that are not built: `{{= … }}`, `{{@name}}`, `${name:default}`.
+/// Forms of later versions of the reference that are not built: `{{= … }}`, `{{@name}}`.
 pub(super) fn later_dialect(text: &Text) -> Option<Diagnostic> {
     let written = text.as_str();
     for form in ["{{=", "{{@"] {
@@ -335,22 +344,6 @@ pub(super) fn later_dialect(text: &Text) -> Option<Diagnostic> {
                     .help("use TEMPLATE(name,default) for values and {{recipe}} for generated data"),
             );
         }
-    }
-    let mut from = 0;
-    while let Some(offset) = written[from..].find("${") {
-        let at = from + offset;
-        let name = &written[at + 2..];
-        let length = name.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(name.len());
-        let default = name[length..].strip_prefix(':').and_then(|rest| rest.split(['}', '\n']).next());
-        if let (Some(default), true) = (default, length > 0) {
-            let name = &name[..length];
-            return Some(
-                Diagnostic::error(format!("the form `${{{name}:…}}` is not supported"))
-                    .at(text.locate(at..at + 2 + length))
-                    .help(format!("write `TEMPLATE({name},{default})`")),
-            );
-        }
-        from = at + 2;
     }
     None
 }
@@ -480,8 +473,14 @@ blocks:
   bound: {ops: {c: 'v {used}'}}
   open: {ops: {d: 'x TEMPLATE(a,'}}
   expr: {ops: {e: 'x {{= 1 }}', f: y}}
-  later: {ops: {g: 'x ${n:5} y'}}
+  later: {ops: {g: 'x ${n:5} y ${used}'}}
   odd: {ops: {h: {k: [{ {a: b}: 1 }]}}}
+  dollar: {ops: {i: 'x ${size2}'}}
+  braces: {ops: {j: '${other} ${used}'}}
+  tagged: {ops: {l: x}, tags: {t: TEMPLATE(t)}}
+  brace:
+    ops:
+      k: 'x ${n:5'
 ";
         let workload = workload(text);
         let select = |filter: &str| {
@@ -489,12 +488,16 @@ blocks:
             filter.select(&workload).map(|ops| ops.len()).map_err(|error| error.one_line())
         };
         assert_eq!(select("block:good"), Ok(1));
+        // `${used}` without a value is a `$` before the bind point of that name.
+        assert!(select("block:braces|later").expect_err("its binding is not set").contains("`size`"));
         for (filter, part) in [
             ("block:coll", "f.yaml:5:23: error: template variable `coll` has no value and no default"),
             ("block:bound", "f.yaml:2:23: error: template variable `size` has no value and no default"),
             ("block:open", "f.yaml:7:22: error: this `TEMPLATE(` is never closed"),
             ("block:expr", "f.yaml:8:22: error: expressions `{{= … }}` are not supported"),
-            ("block:later", "write `TEMPLATE(n,5)`"),
+            ("block:dollar", "f.yaml:11:24: error: template variable `size2` has no value and no default"),
+            ("block:brace", "f.yaml:16:13: error: this `${` is never closed"),
+            ("block:tagged", "f.yaml:13:35: error: template variable `t` has no value and no default"),
             ("block:odd", "f.yaml:10:25: error: `{a: b}` is not a text"),
         ] {
             let error = select(filter).expect_err(filter);

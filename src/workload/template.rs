@@ -1,13 +1,14 @@
-//! Template variables: `TEMPLATE(name,default)` and `<<name:default>>` in a text → the text with their values.
+//! Template variables: `TEMPLATE(name,default)`, `<<name:default>>` and `${name:default}` in a text → the text
+//! with their values.
 //!
 //! The whole file is plain text here, comments and scenario steps included. A value is, in this order: the
 //! parameter of that name, the default written in this occurrence, the first default seen so far for the name.
 //! With none of them `UNSET:name` is put in its place and remembered: that is an error only where a selected
-//! op or a step uses it.
+//! op or a step uses it. A `${name}` without a value stays as it is, since it may be a `$` before a bind point.
 
 use super::TemplateVariable;
 use crate::span::{Diagnostic, Location, Source, Text};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 const OPEN: &str = "TEMPLATE(";
 const ANGLE_OPEN: &str = "<<";
 const ANGLE_CLOSE: &str = ">>";
+const DOLLAR_OPEN: &str = "${";
 
 /// A workload that grows beyond this by its own variables is taken as a mistake.
 const MAX_EXPANDED_BYTES: usize = 16 << 20;
@@ -26,7 +28,7 @@ const VARIABLE_BYTES: usize = 256;
 const MAX_DEPTH: usize = 100;
 
 /// What stands where a variable has neither value nor default; the name follows.
-pub(super) const UNSET: &str = "UNSET:";
+const UNSET: &str = "UNSET:";
 
 /// A variable that has neither value nor default.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +36,66 @@ pub struct Unset {
     pub name: String,
     /// Where it stands.
     pub location: Option<Location>,
+    form: Form,
+}
+
+impl Unset {
+    /// What stands in its place.
+    fn marker(&self) -> String {
+        match self.form {
+            Form::Dollar => format!("{DOLLAR_OPEN}{}}}", self.name),
+            Form::Round | Form::Angled => format!("{UNSET}{}", self.name),
+        }
+    }
+
+    /// It may be a `$` before a bind point of this name.
+    pub(super) fn may_be_bind_point(&self) -> bool {
+        self.form == Form::Dollar
+    }
+}
+
+/// A variable of `unset` that `text` has in it, and where; the longest name if there are several, for
+/// `UNSET:coll` is in `UNSET:collection` too.
+pub(super) fn unset_in<'u>(
+    text: &Text,
+    unset: impl IntoIterator<Item = &'u Unset>,
+) -> Option<(Range<usize>, &'u Unset)> {
+    let found = unset.into_iter().filter_map(|unset| {
+        let marker = unset.marker();
+        text.as_str().find(&marker).map(|at| (at..at + marker.len(), unset))
+    });
+    found.max_by_key(|(range, _)| range.len())
+}
+
+/// Where a variable begins in an expanded `text` that is never closed, so that it is none.
+pub(super) fn unclosed(text: &Text) -> Option<Range<usize>> {
+    let written = text.as_str();
+    if let Some(at) = written.find(OPEN) {
+        return Some(at..at + OPEN.len());
+    }
+    // Only with a default: `${` alone may be anything.
+    written.match_indices(DOLLAR_OPEN).map(|(at, open)| at..at + open.len()).find(|open| {
+        let name = &written[open.end..];
+        let length = name.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(name.len());
+        length > 0 && name[length..].starts_with(':')
+    })
+}
+
+/// What becomes of blanks around a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blanks {
+    /// They are part of the value, as in the reference.
+    Kept,
+    /// They are left out: in a scenario step they would end the parameter.
+    Trimmed,
+}
+
+/// How a variable is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Round,
+    Angled,
+    Dollar,
 }
 
 /// A text after expansion.
@@ -43,15 +105,26 @@ pub(super) struct Expanded {
     /// Sorted by name.
     pub variables: Vec<TemplateVariable>,
     pub unset: Vec<Unset>,
+    /// A default has blanks around it.
+    pub padded: bool,
+    /// Variables that are written as `${name}` only: each may be a `$` before a bind point instead.
+    pub dollars: IndexSet<String>,
 }
 
 /// Expands every variable of `text`.
 ///
 /// # Errors
 /// A value that refers to itself; an expansion without end.
-pub(super) fn expand(text: &Text, params: &IndexMap<String, String>) -> Result<Expanded, Diagnostic> {
+pub(super) fn expand(
+    text: &Text,
+    params: &IndexMap<String, String>,
+    blanks: Blanks,
+) -> Result<Expanded, Diagnostic> {
     let mut expander = Expander {
         params,
+        blanks,
+        padded: false,
+        dollars: IndexSet::new(),
         sources: HashMap::new(),
         defaults: HashMap::new(),
         variables: IndexMap::new(),
@@ -63,11 +136,20 @@ pub(super) fn expand(text: &Text, params: &IndexMap<String, String>) -> Result<E
     expander.expand(text, &mut out, 0)?;
     let mut variables: Vec<TemplateVariable> = expander.variables.into_values().collect();
     variables.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Expanded { text: out, variables, unset: expander.unset })
+    Ok(Expanded {
+        text: out,
+        variables,
+        unset: expander.unset,
+        padded: expander.padded,
+        dollars: expander.dollars,
+    })
 }
 
 struct Expander<'a> {
     params: &'a IndexMap<String, String>,
+    blanks: Blanks,
+    padded: bool,
+    dollars: IndexSet<String>,
     /// Parameter values as texts with an origin, made when first used.
     sources: HashMap<&'a str, Text>,
     /// The first default seen for a name, expanded.
@@ -121,14 +203,22 @@ impl<'a> Expander<'a> {
             Some(range) => {
                 let mut default = Text::default();
                 self.expand(&text.slice(range.clone()), &mut default, depth + 1)?;
-                Some(default)
+                let trimmed = default.trim();
+                self.padded |= trimmed.len() < default.len();
+                Some(if self.blanks == Blanks::Trimmed { trimmed } else { default })
             }
             None => None,
         };
+        let bare_dollar = found.form == Form::Dollar && default.is_none();
+        if bare_dollar && !self.variables.contains_key(name) {
+            self.dollars.insert(name.to_owned());
+        } else if !bare_dollar {
+            self.dollars.shift_remove(name);
+        }
         let variable = self.variables.entry(name.to_owned()).or_insert_with(|| TemplateVariable {
             name: name.to_owned(),
             default: None,
-            angled: found.angled,
+            angled: found.form == Form::Angled,
         });
         if variable.default.is_none() {
             variable.default = default.as_ref().map(|default| default.as_str().to_owned());
@@ -159,8 +249,9 @@ impl<'a> Expander<'a> {
             out.push(default);
         } else {
             let location = text.locate(found.whole.clone());
-            out.push_str(&format!("{UNSET}{name}"), location.clone());
-            self.unset.push(Unset { name: name.to_owned(), location });
+            let unset = Unset { name: name.to_owned(), location: location.clone(), form: found.form };
+            out.push_str(&unset.marker(), location);
+            self.unset.push(unset);
         }
         Ok(())
     }
@@ -178,35 +269,38 @@ struct Found {
     whole: Range<usize>,
     name: Range<usize>,
     default: Option<Range<usize>>,
-    angled: bool,
+    form: Form,
 }
 
 /// The first variable at or after `from`.
 fn next_variable(text: &str, from: usize) -> Option<Found> {
     let mut at = from;
-    loop {
+    while let Some(offset) = text[at..].find(['T', '<', '$']) {
+        at += offset;
         let rest = &text[at..];
-        let (offset, angled) = match (rest.find(OPEN), rest.find(ANGLE_OPEN)) {
-            (Some(round), Some(angle)) if angle < round => (angle, true),
-            (Some(round), _) => (round, false),
-            (None, Some(angle)) => (angle, true),
-            (None, None) => return None,
+        let found = if rest.starts_with(OPEN) {
+            round_variable(text, at)
+        } else if rest.starts_with(ANGLE_OPEN) {
+            angle_variable(text, at)
+        } else if rest.starts_with(DOLLAR_OPEN) {
+            dollar_variable(text, at)
+        } else {
+            None
         };
-        let start = at + offset;
-        let found = if angled { angle_variable(text, start) } else { round_variable(text, start) };
         if found.is_some() {
             return found;
         }
         // Not a variable after all: it stays as it is.
-        at = start + if angled { ANGLE_OPEN.len() } else { OPEN.len() };
+        at += 1;
     }
+    None
 }
 
 fn round_variable(text: &str, start: usize) -> Option<Found> {
     let body = start + OPEN.len();
     let close = round_close(text, body)?;
     let (name, default) = split(text, body..close);
-    Some(Found { whole: start..close + 1, name, default, angled: false })
+    Some(Found { whole: start..close + 1, name, default, form: Form::Round })
 }
 
 /// Where the `)` of a `TEMPLATE(` stands whose body starts at `body`.
@@ -260,12 +354,43 @@ fn angle_variable(text: &str, start: usize) -> Option<Found> {
     let close = angle_close(text, body)?;
     let (name, default) = split(text, body..close);
     // `<<: *base`, `1 << 2` and `<<EOF` are no variables.
-    let written = &text[name.clone()];
-    let is_name = !written.trim().is_empty()
+    let whole = start..close + ANGLE_CLOSE.len();
+    is_name(&text[name.clone()]).then_some(Found { whole, name, default, form: Form::Angled })
+}
+
+/// Whether `written` can name a variable: a name, or a text with a variable in it.
+fn is_name(written: &str) -> bool {
+    !written.trim().is_empty()
         && (written.contains(OPEN)
             || written.contains(ANGLE_OPEN)
-            || written.chars().all(|c| c.is_alphanumeric() || "_-. ".contains(c)));
-    is_name.then_some(Found { whole: start..close + ANGLE_CLOSE.len(), name, default, angled: true })
+            || written.contains(DOLLAR_OPEN)
+            || written.chars().all(|c| c.is_alphanumeric() || "_-. ".contains(c)))
+}
+
+fn dollar_variable(text: &str, start: usize) -> Option<Found> {
+    let body = start + DOLLAR_OPEN.len();
+    let close = dollar_close(text, body)?;
+    let (name, default) = split(text, body..close);
+    // `${a,b}` and `${}` are no variables; the default follows a colon.
+    let by_colon = default.as_ref().is_none_or(|default| text[..default.start].ends_with(':'));
+    let whole = start..close + 1;
+    (by_colon && is_name(&text[name.clone()])).then_some(Found { whole, name, default, form: Form::Dollar })
+}
+
+/// Where the `}` of a `${` stands whose body starts at `body`; braces within are matched. The body does not
+/// leave its line.
+fn dollar_close(text: &str, body: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, byte) in text.bytes().enumerate().skip(body) {
+        match byte {
+            b'\n' => return None,
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return Some(at),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where the `>>` of a `<<` stands whose body starts at `body`; nested `<<…>>` are passed over. The body does not
@@ -310,6 +435,12 @@ fn split(text: &str, body: Range<usize>) -> (Range<usize>, Option<Range<usize>>)
             at = close + ANGLE_CLOSE.len();
             continue;
         }
+        if rest.starts_with(DOLLAR_OPEN)
+            && let Some(close) = dollar_close(&text[..body.end], at + DOLLAR_OPEN.len())
+        {
+            at = close + 1;
+            continue;
+        }
         match rest.chars().next() {
             Some(':' | ',') => return (body.start..at, Some(at + 1..body.end)),
             Some(c) => at += c.len_utf8(),
@@ -329,7 +460,11 @@ mod tests {
     }
 
     fn expanded(text: &str, pairs: &[(&str, &str)]) -> String {
-        expand(&Text::of_source("f", text), &params(pairs)).expect(text).text.as_str().to_owned()
+        expand(&Text::of_source("f", text), &params(pairs), Blanks::Kept)
+            .expect(text)
+            .text
+            .as_str()
+            .to_owned()
     }
 
     #[test]
@@ -368,6 +503,20 @@ mod tests {
             ("1 << 2; cat <<EOF\n>>", &[], "1 << 2; cat <<EOF\n>>"),
             ("\\TEMPLATE(a,5)", &[], "\\5"),
             ("é<<a:漢>>é", &[], "é漢é"),
+            ("${a:5} ${a} TEMPLATE(a) ${a:6}", &[], "5 5 5 6"),
+            ("${a:5} ${a}", &[("a", "7")], "7 7"),
+            ("${a:${b:2}} ${a:TEMPLATE(b,3)} TEMPLATE(a,${b})", &[], "2 3 2"),
+            ("${k:{{Mod(5); Div(2)}}}; X", &[], "{{Mod(5); Div(2)}}; X"),
+            ("${u:http://x:80} ${ v :1}", &[], "http://x:80 1"),
+            ("${a:}|${x: 5}", &[], "| 5"),
+            ("$${a:1} ${p${q:1}:2}", &[("p1", "3")], "$1 3"),
+            // A `$` before a bind point, and what is no variable.
+            (
+                "{price: \"${amount}\", f: \"$name\", g: ${a",
+                &[],
+                "{price: \"${amount}\", f: \"$name\", g: ${a",
+            ),
+            ("${} ${a,b} ${a b:\n}", &[], "${} ${a,b} ${a b:\n}"),
         ];
         for (text, pairs, expected) in rows {
             assert_eq!(expanded(text, pairs), *expected, "{text} with {pairs:?}");
@@ -380,7 +529,7 @@ mod tests {
             "f",
             "TEMPLATE(o,TEMPLATE(i,4)) <<n>> # TEMPLATE(z)\nTEMPLATE(o,5) TEMPLATE(z,9)",
         );
-        let expanded = expand(&text, &IndexMap::new()).expect("it expands");
+        let expanded = expand(&text, &IndexMap::new(), Blanks::Kept).expect("it expands");
         let listed: Vec<(&str, Option<&str>)> =
             expanded.variables.iter().map(|v| (v.name.as_str(), v.default.as_deref())).collect();
         assert_eq!(listed, [("i", Some("4")), ("n", None), ("o", Some("4")), ("z", Some("9"))]);
@@ -389,24 +538,42 @@ mod tests {
     }
 
     #[test]
+    fn blanks_around_a_default_are_kept_or_trimmed_and_those_of_a_value_are_the_users() {
+        let text =
+            Text::of_source("f", "[TEMPLATE(a, 5 )] [${b: x y }] [<<c: TEMPLATE(d, 1) >>] [TEMPLATE(v, 2)]");
+        let with = |blanks| expand(&text, &params(&[("v", " 3 ")]), blanks).expect("it expands");
+        assert_eq!(with(Blanks::Kept).text.as_str(), "[ 5 ] [ x y ] [  1 ] [ 3 ]");
+        assert_eq!(with(Blanks::Trimmed).text.as_str(), "[5] [x y] [1] [ 3 ]");
+        assert!(with(Blanks::Kept).padded);
+        assert!(
+            !expand(&Text::of_source("f", "TEMPLATE(a,5)"), &params(&[]), Blanks::Kept).expect("so").padded
+        );
+    }
+
+    #[test]
     fn a_value_that_refers_to_itself_is_an_error_and_not_an_endless_loop() {
-        let error = expand(&Text::of_source("f", "TEMPLATE(a)"), &params(&[("a", "TEMPLATE(a,5)x")]));
+        let error =
+            expand(&Text::of_source("f", "TEMPLATE(a)"), &params(&[("a", "TEMPLATE(a,5)x")]), Blanks::Kept);
         let error = error.expect_err("a names itself").one_line();
         assert!(error.contains("`a` refers to itself"), "{error}");
-        let error = expand(&Text::of_source("f", "TEMPLATE(a)"), &params(&[("a", "<<b>>"), ("b", "<<a>>")]));
+        let error = expand(
+            &Text::of_source("f", "TEMPLATE(a)"),
+            &params(&[("a", "<<b>>"), ("b", "<<a>>")]),
+            Blanks::Kept,
+        );
         assert!(error.expect_err("a and b name each other").message.contains("refers to itself"));
         let doubling: Vec<(String, String)> =
             (0..60).map(|n| (format!("v{n}"), format!("<<v{}>><<v{}>>", n + 1, n + 1))).collect();
         let mut doubling: IndexMap<String, String> = doubling.into_iter().collect();
         doubling.insert("v60".to_owned(), "0123456789".to_owned());
-        let error = expand(&Text::of_source("f", "<<v0>>"), &doubling).expect_err("2^60 texts");
+        let error = expand(&Text::of_source("f", "<<v0>>"), &doubling, Blanks::Kept).expect_err("2^60 texts");
         assert!(error.message.contains("without end"), "{error:?}");
     }
 
     #[test]
     fn every_part_of_the_result_knows_its_place() {
         let text = Text::of_source("f", "a: TEMPLATE(x,Bad(1))\nb: <<y>>\n");
-        let expanded = expand(&text, &params(&[("y", "Worse(2)")])).expect("it expands").text;
+        let expanded = expand(&text, &params(&[("y", "Worse(2)")]), Blanks::Kept).expect("it expands").text;
         assert_eq!(expanded.as_str(), "a: Bad(1)\nb: Worse(2)\n");
         let place = |needle: &str| {
             let at = expanded.as_str().find(needle).expect(needle);
@@ -419,13 +586,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_expands_or_is_refused(text in r"(TEMPLATE\(|<<|>>|\(|\)|[ab:,é \n#]){0,24}", a in "(<<b>>|x|TEMPLATE\\(b\\))?") {
-            let _ = expand(&Text::of_source("f", text.as_str()), &params(&[("a", a.as_str())]));
+        fn any_text_expands_or_is_refused(text in r"(TEMPLATE\(|<<|>>|\$\{|\(|\)|[{}ab:,é \n#]){0,24}", a in "(<<b>>|x|TEMPLATE\\(b\\))?") {
+            let _ = expand(&Text::of_source("f", text.as_str()), &params(&[("a", a.as_str())]), Blanks::Kept);
         }
 
         #[test]
         fn no_closed_variable_is_left(names in proptest::collection::vec("[a-c]{1,2}", 1..6)) {
-            let text: String = names.iter().map(|n| format!("TEMPLATE({n},<<{n}:1>>)")).collect();
+            let text: String = names.iter().map(|n| format!("TEMPLATE({n},<<{n}:${{{n}:1}}>>)")).collect();
             prop_assert_eq!(expanded(&text, &[]), "1".repeat(names.len()));
         }
     }

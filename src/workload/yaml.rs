@@ -1,7 +1,8 @@
 //! YAML text → [`Node`] trees in which every scalar knows, character by character, where it was written.
 //!
 //! The dialect is YAML 1.2 with the JSON schema: only `true|false` are booleans, only `null` and empty are
-//! null, numbers are those of JSON. Equal keys, merge keys and tags beyond the core ones are errors.
+//! null, numbers are those of JSON. Merge keys (`<<`) are understood. Equal keys and tags beyond the core ones are
+//! errors.
 
 use super::node::{Data, Node};
 use crate::span::{Diagnostic, Location, Text};
@@ -85,7 +86,22 @@ fn number_form(text: &str) -> Option<NumberForm> {
 /// What is being built.
 enum Open {
     List { items: Vec<Node>, start: usize, anchor: usize },
-    Map { entries: Vec<(Text, Node)>, key: Option<Text>, start: usize, anchor: usize },
+    Map { entries: Vec<(Text, Node)>, key: Option<Key>, start: usize, anchor: usize },
+}
+
+/// A key whose value is awaited.
+enum Key {
+    Named(Text),
+    /// `<<`: the keys of the map that follows are those of this one.
+    Merge,
+}
+
+/// Where a key of a map comes from.
+enum Seen {
+    /// It is written there.
+    Written(Range<usize>),
+    /// Out of a map that was merged; a key that is written takes its place.
+    Merged,
 }
 
 struct Builder<'t> {
@@ -93,8 +109,8 @@ struct Builder<'t> {
     /// Byte offset of each character: the parser counts characters.
     offsets: Vec<usize>,
     open: Vec<Open>,
-    /// Byte ranges of keys in each open map, by their text; behind it for the message.
-    seen: Vec<HashMap<String, Range<usize>>>,
+    /// The keys of each open map, by their text.
+    seen: Vec<HashMap<String, Seen>>,
     anchors: HashMap<usize, (Node, usize)>,
     /// How many nodes aliases have copied.
     copied: usize,
@@ -209,43 +225,76 @@ impl<'t> Builder<'t> {
         match self.open.last_mut() {
             None => self.result.nodes.push(node),
             Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Map { entries, key: waiting, .. }) => {
-                if let Some(key) = waiting.take() {
-                    entries.push((key, node));
-                } else {
+            Some(Open::Map { entries, key: waiting, .. }) => match waiting.take() {
+                Some(Key::Named(key)) => entries.push((key, node)),
+                Some(Key::Merge) => self.merge(node, &at)?,
+                None => {
                     let key = self.key(&node, &at, anchor)?;
                     if let Some(Open::Map { key: waiting, .. }) = self.open.last_mut() {
                         *waiting = Some(key);
                     }
                 }
-            }
+            },
         }
         Ok(())
     }
 
-    fn key(&mut self, node: &Node, at: &Range<usize>, anchor: usize) -> Result<Text, Diagnostic> {
+    fn key(&mut self, node: &Node, at: &Range<usize>, anchor: usize) -> Result<Key, Diagnostic> {
         let key = match &node.data {
             Data::List(_) | Data::Map(_) => {
                 self.result.odd_keys.extend(self.text.locate(at.clone()));
-                return Ok(self.text.slice(at.clone()));
+                return Ok(Key::Named(self.text.slice(at.clone())));
             }
             Data::Null => self.text.slice(at.start..at.start),
             _ => node.as_text().unwrap_or_default(),
         };
         let plain = anchor == 0 && self.text.as_str()[at.clone()] == *key.as_str();
         if key.as_str() == "<<" && plain {
-            return Err(self.error("merge keys (`<<`) are not supported", at).help(
-                "write the keys out, or give the whole value an anchor (`&name`) and use it with `*name`",
-            ));
+            return Ok(Key::Merge);
         }
-        let first = self.seen.last_mut().and_then(|seen| seen.insert(key.as_str().to_owned(), at.clone()));
-        match first {
-            None => Ok(key),
-            Some(first) => Err(self
-                .error(format!("the key `{key}` is given twice in one map"), at)
-                .related(self.text.locate(first), "first given here")
-                .help("remove one of the two, or rename it")),
+        let written = Seen::Written(at.clone());
+        match self.seen.last_mut().and_then(|seen| seen.insert(key.as_str().to_owned(), written)) {
+            None => {}
+            Some(Seen::Merged) => {
+                if let Some(Open::Map { entries, .. }) = self.open.last_mut() {
+                    entries.retain(|(merged, _)| merged.as_str() != key.as_str());
+                }
+            }
+            Some(Seen::Written(first)) => {
+                return Err(self
+                    .error(format!("the key `{key}` is given twice in one map"), at)
+                    .related(self.text.locate(first), "first given here")
+                    .help("remove one of the two, or rename it"));
+            }
         }
+        Ok(Key::Named(key))
+    }
+
+    /// Puts the keys of a map, or of several in a list, into the open map, but for those that it has: what is
+    /// written there counts before what is merged, and of several maps the first.
+    fn merge(&mut self, node: Node, at: &Range<usize>) -> Result<(), Diagnostic> {
+        let maps = match node.data {
+            Data::List(items) => items,
+            _ => vec![node],
+        };
+        for map in maps {
+            let Data::Map(merged) = map.data else {
+                return Err(self
+                    .error(format!("`<<` takes a map, or a list of maps; this is {}", map.kind()), at)
+                    .help("write `<<: *name`, where `&name` stands before a map"));
+            };
+            let (Some(Open::Map { entries, .. }), Some(seen)) = (self.open.last_mut(), self.seen.last_mut())
+            else {
+                continue;
+            };
+            for (key, value) in merged {
+                if !seen.contains_key(key.as_str()) {
+                    seen.insert(key.as_str().to_owned(), Seen::Merged);
+                    entries.push((key, value));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn scalar(
@@ -570,6 +619,24 @@ mod tests {
     }
 
     #[test]
+    fn merge_keys_bring_in_what_is_not_written() {
+        for (yaml, expected) in [
+            ("b: &b {x: 1, y: 2}\na:\n  <<: *b\n  z: 3\n", json!({"x": 1, "y": 2, "z": 3})),
+            ("b: &b {x: 1, y: 2}\na:\n  y: 5\n  <<: *b\n", json!({"y": 5, "x": 1})),
+            ("b: &b {x: 1, y: 2}\na:\n  <<: *b\n  x: 5\n", json!({"y": 2, "x": 5})),
+            ("b: &b {x: 1}\nc: &c {x: 2, y: 3}\na: {<<: [*b, *c]}\n", json!({"x": 1, "y": 3})),
+            ("b: &b {x: 1}\nc: &c {<<: *b, y: 3}\na: {<<: *c}\n", json!({"x": 1, "y": 3})),
+            ("a: {\"<<\": x}\n", json!({"<<": "x"})),
+        ] {
+            let read = read(yaml).expect(yaml);
+            // As texts, so that the order counts.
+            assert_eq!(read[0]["a"].to_string(), expected.to_string(), "{yaml}");
+        }
+        let twice = read("b: &b {x: 1}\na: {<<: *b, x: 2, x: 3}\n").expect_err("x is given twice");
+        assert!(twice.contains("`x` is given twice"), "{twice}");
+    }
+
+    #[test]
     fn what_is_not_yaml_is_shown_at_its_place() {
         for (yaml, place, part) in [
             ("a:\n\tb: 1\n", "f:2:2", "tabs"),
@@ -580,7 +647,8 @@ mod tests {
             ("a: {x: 1\n", "f:2:1", "close it"),
             ("a: @foo\n", "f:1:4", "quotes"),
             ("a: *nope\n", "f:1:4", "&name"),
-            ("b: &b {x: 1}\na:\n  <<: *b\n", "f:3:3", "merge keys"),
+            ("b: &b [1]\na:\n  <<: *b\n", "f:3:7", "`<<` takes a map, or a list of maps; this is a number"),
+            ("a:\n  <<: x\n", "f:2:7", "`<<` takes a map"),
             ("a: !foo bar\n", "f:1:4", "tag"),
             ("a: !!int x\n", "f:1:4", "`x` is not a `!!int`"),
             ("a: 1\n- b\n", "f:2:3", "indentation"),
