@@ -5,10 +5,11 @@
 //! number, even from a boxed long; so do we, since digits are lost on that way.
 
 use super::Stage;
-use crate::functions::{Context, Eval, EvalError, Function, Map, Produce, Producer, Transform, Type};
+use crate::functions::{self, Context, Eval, EvalError, Function, Map, Produce, Producer, Transform, Type};
 use crate::recipe::Recipe;
 use crate::span::{Diagnostic, Text};
 use crate::value::{self, Value};
+use bson::spec::ElementType;
 use std::sync::Arc;
 
 /// A function of the cycle number.
@@ -187,6 +188,10 @@ impl<A, B, F: Fn(A) -> Eval<B> + Send + Sync> Produce<i64> for Behind<A, B, F> {
     fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.g.write((self.convert)((self.f)(cycle, context)?)?, context, out)
     }
+
+    fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        self.g.write_bson((self.convert)((self.f)(cycle, context)?)?, context, out)
+    }
 }
 
 fn produce<A: 'static, B: 'static>(
@@ -228,6 +233,13 @@ where
                 self.value(cycle, context)?.write_text(out);
                 Ok(())
             }
+        }
+    }
+
+    fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        match (&self.transform, self.wanted) {
+            (Transform::Text(_), None) => functions::bson_text(out, |out| self.write(cycle, context, out)),
+            _ => functions::bson_of(&self.value(cycle, context)?, out),
         }
     }
 }

@@ -8,10 +8,11 @@ mod resolve;
 
 pub use crate::functions::EvalError;
 
-use crate::functions::{Context, Function, Type};
+use crate::functions::{self, Context, Function, Type};
 use crate::recipe;
 use crate::span::{Diagnostic, Text};
 use crate::value::{self, Value};
+use bson::spec::ElementType;
 use compose::Chain;
 use std::fmt;
 use std::sync::Arc;
@@ -117,6 +118,23 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Appends the BSON of the value for `cycle`, without type and key; gives its type, None for a field to
+    /// be left out. On an error `out` may hold a part.
+    pub fn write_bson(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<ElementType>, EvalError> {
+        let written = match &self.0.chain {
+            Chain::Object(f) => f.write_bson(cycle, context, out),
+            _ => return functions::bson_of(&self.eval(cycle, context)?, out).map_err(|error| *error),
+        };
+        written.map_err(|error| *error)
+    }
+}
+
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program").field("recipe", &self.recipe()).field("kind", &self.kind()).finish()
@@ -135,7 +153,6 @@ struct Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions;
 
     fn compile(recipe: &str) -> Result<Program, Diagnostic> {
         Program::compile(&Text::of_source("recipe", recipe)).map(|compiled| compiled.program)

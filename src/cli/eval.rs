@@ -147,17 +147,72 @@ fn write_json(
 }
 
 /// Integers and booleans as JSON has them; decimal numbers as their text, since JSON has no NaN and readers
-/// differ in digits; text in ASCII.
+/// differ in digits; buffers in hexadecimal; sets and maps in the order of their JSON texts, since their own is
+/// arbitrary; all else as text in ASCII.
 fn write_json_value(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Long(_) => value.write_text(out),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Byte(_)
+        | Value::Short(_)
+        | Value::Int(_)
+        | Value::Long(_)
+        | Value::BigInteger(_) => value.write_text(out),
         Value::Text(text) => write_json_text(text, out),
-        Value::Float(_) | Value::Double(_) | Value::Chars { .. } => {
-            let mut text = Vec::new();
-            value.write_text(&mut text);
-            write_json_text(&String::from_utf8_lossy(&text), out);
+        Value::Bytes(bytes) => {
+            write_json_text(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), out);
         }
+        Value::Doubles(doubles) => write_json_list(doubles.iter().map(|d| json(&Value::Double(*d))), out),
+        Value::Floats(floats) => write_json_list(floats.iter().map(|f| json(&Value::Float(*f))), out),
+        Value::List(values) | Value::Array(values) => write_json_list(values.iter().map(json), out),
+        Value::Set(values) => {
+            let mut items: Vec<Vec<u8>> = values.iter().map(json).collect();
+            items.sort();
+            write_json_list(items.into_iter(), out);
+        }
+        Value::Map(entries) => {
+            let mut entries: Vec<(String, Vec<u8>)> =
+                entries.iter().map(|(key, value)| (key.text(), json(value))).collect();
+            entries.sort();
+            write_json_object(entries.iter().map(|(key, value)| (key.as_str(), value.as_slice())), out);
+        }
+        Value::Document(fields) => {
+            let fields: Vec<(&str, Vec<u8>)> =
+                fields.iter().map(|(name, value)| (name.as_str(), json(value))).collect();
+            write_json_object(fields.iter().map(|(key, value)| (*key, value.as_slice())), out);
+        }
+        _ => write_json_text(&value.text(), out),
     }
+}
+
+fn json(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_json_value(value, &mut out);
+    out
+}
+
+fn write_json_list(items: impl Iterator<Item = Vec<u8>>, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (position, item) in items.enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(&item);
+    }
+    out.push(b']');
+}
+
+fn write_json_object<'a>(entries: impl Iterator<Item = (&'a str, &'a [u8])>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    for (position, (key, value)) in entries.enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        write_json_text(key, out);
+        out.push(b':');
+        out.extend_from_slice(value);
+    }
+    out.push(b'}');
 }
 
 /// A JSON string with everything outside ASCII as `\u` escapes.

@@ -1,8 +1,9 @@
 //! A function, built: one of thirteen kinds by what it takes and gives, as the reference's functional
 //! interfaces are. Which kind it is decides how values are converted on the way in.
 
-use super::{Context, Eval};
-use crate::value::Value;
+use super::{Context, Eval, EvalError};
+use crate::value::{self, Value};
+use bson::spec::ElementType;
 use std::sync::Arc;
 
 /// A function between primitives.
@@ -17,6 +18,27 @@ pub trait Produce<I>: Send + Sync {
         self.value(input, context)?.write_text(out);
         Ok(())
     }
+
+    /// Appends the BSON of the value without type and key, without making the value where it can; gives its
+    /// type, None for a field to be left out.
+    fn write_bson(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        bson_of(&self.value(input, context)?, out)
+    }
+}
+
+/// The BSON of a value, or the cycle's error.
+pub(crate) fn bson_of(value: &Value, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+    value.write_bson(out).map_err(|message| EvalError::boxed("CodecConfigurationException", message))
+}
+
+/// Appends a BSON string of what `write` appends.
+pub(crate) fn bson_text(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Eval<()>,
+) -> Eval<Option<ElementType>> {
+    let start = value::open_bson_text(out);
+    write(out)?;
+    Ok(Some(value::close_bson_text(start, out)))
 }
 
 pub type Producer<I> = Arc<dyn Produce<I>>;
@@ -72,6 +94,10 @@ impl<I, F: Fn(I, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync> Produce<
 
     fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         (self.0)(input, context, out)
+    }
+
+    fn write_bson(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        bson_text(out, |out| (self.0)(input, context, out))
     }
 }
 
@@ -162,6 +188,11 @@ impl Function {
         Function::IntToDouble(Arc::new(f))
     }
 
+    /// From a closure that makes the value.
+    pub fn int_to_object(f: impl Fn(i32, &mut Context) -> Eval<Value> + Send + Sync + 'static) -> Function {
+        Function::IntToObject(by_value(f))
+    }
+
     /// To a String, from a closure that appends its text.
     pub fn int_to_text(
         f: impl Fn(i32, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
@@ -181,10 +212,24 @@ impl Function {
         Function::DoubleToInt(Arc::new(f))
     }
 
+    /// From a closure that makes the value.
+    pub fn double_to_object(
+        f: impl Fn(f64, &mut Context) -> Eval<Value> + Send + Sync + 'static,
+    ) -> Function {
+        Function::DoubleToObject(by_value(f))
+    }
+
     /// To a String, from a closure that appends its text.
     pub fn double_to_text(
         f: impl Fn(f64, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
     ) -> Function {
         Function::DoubleToObject(by_text(f))
+    }
+
+    /// From a closure that makes another value of a value.
+    pub fn object_to_object(
+        f: impl Fn(Value, &mut Context) -> Eval<Value> + Send + Sync + 'static,
+    ) -> Function {
+        Function::ObjectToObject(Transform::by_value(f))
     }
 }

@@ -24,19 +24,19 @@ mod types;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
 pub use function::{Function, Map, Produce, Producer, Transform};
+pub(crate) use function::{bson_of, bson_text};
 pub use names::is_known_to_reference;
 pub use types::{Match, Type};
 
-use crate::value::Value;
-use std::collections::HashMap;
+use crate::value::{JavaHashMap, Value};
 
 /// What a function may see besides its input: one per logical thread.
 #[derive(Debug, Default)]
 pub struct Context {
     /// Index of the logical thread.
     pub thread: usize,
-    /// Values kept by `Save`, read by `Load`.
-    pub variables: HashMap<String, Value>,
+    /// Values kept by `Save`, read by `Load`. Names are texts; `Swap` may use null.
+    pub variables: JavaHashMap<Value, Value>,
 }
 
 /// A value that could not be made for one cycle.

@@ -16,6 +16,8 @@ pub enum Type {
     Double,
     Boolean,
     Byte,
+    Short,
+    Char,
     // Boxes.
     BoxedLong,
     BoxedInt,
@@ -23,12 +25,41 @@ pub enum Type {
     BoxedDouble,
     BoxedBoolean,
     BoxedByte,
+    BoxedShort,
+    BoxedChar,
     // Other references.
     String,
     CharBuffer,
     CharSequence,
     Number,
+    BigInteger,
+    BigDecimal,
+    Uuid,
+    /// `java.util.Date`.
+    Date,
+    /// `java.time.Instant`.
+    Instant,
+    JodaInstant,
+    JodaDateTime,
+    LocalTime,
+    InetAddress,
+    ByteBuffer,
+    DoubleArray,
+    FloatArray,
+    IntArray,
+    LongArray,
+    ObjectArray,
+    Collection,
+    List,
+    Set,
+    Map,
     Object,
+    // BSON's own, which the reference has not.
+    ObjectId,
+    Decimal128,
+    Document,
+    BsonDateTime,
+    Binary,
     // Functions, as parameters.
     LongUnaryOperator,
     LongToIntFunction,
@@ -46,6 +77,59 @@ pub enum Type {
     /// One function of the library, by its name, and no other.
     Only(&'static str),
 }
+
+/// Boxes beside their primitives.
+const BOXES: [(Type, Type); 8] = [
+    (Type::Long, Type::BoxedLong),
+    (Type::Int, Type::BoxedInt),
+    (Type::Float, Type::BoxedFloat),
+    (Type::Double, Type::BoxedDouble),
+    (Type::Boolean, Type::BoxedBoolean),
+    (Type::Byte, Type::BoxedByte),
+    (Type::Short, Type::BoxedShort),
+    (Type::Char, Type::BoxedChar),
+];
+
+/// Reference types that a recipe may name, by their full class names.
+const CLASSES: [(Type, &str); 37] = [
+    (Type::BoxedLong, "java.lang.Long"),
+    (Type::BoxedInt, "java.lang.Integer"),
+    (Type::BoxedFloat, "java.lang.Float"),
+    (Type::BoxedDouble, "java.lang.Double"),
+    (Type::BoxedBoolean, "java.lang.Boolean"),
+    (Type::BoxedByte, "java.lang.Byte"),
+    (Type::BoxedShort, "java.lang.Short"),
+    (Type::BoxedChar, "java.lang.Character"),
+    (Type::String, "java.lang.String"),
+    (Type::CharSequence, "java.lang.CharSequence"),
+    (Type::Number, "java.lang.Number"),
+    (Type::Object, "java.lang.Object"),
+    (Type::BigInteger, "java.math.BigInteger"),
+    (Type::BigDecimal, "java.math.BigDecimal"),
+    (Type::Uuid, "java.util.UUID"),
+    (Type::Date, "java.util.Date"),
+    (Type::Instant, "java.time.Instant"),
+    (Type::LocalTime, "java.time.LocalTime"),
+    (Type::JodaInstant, "org.joda.time.Instant"),
+    (Type::JodaDateTime, "org.joda.time.DateTime"),
+    (Type::InetAddress, "java.net.InetAddress"),
+    (Type::ByteBuffer, "java.nio.ByteBuffer"),
+    (Type::CharBuffer, "java.nio.CharBuffer"),
+    (Type::Collection, "java.util.Collection"),
+    (Type::List, "java.util.List"),
+    (Type::Set, "java.util.Set"),
+    (Type::Map, "java.util.Map"),
+    (Type::DoubleArray, "[D"),
+    (Type::FloatArray, "[F"),
+    (Type::IntArray, "[I"),
+    (Type::LongArray, "[J"),
+    (Type::ObjectArray, "[Ljava.lang.Object;"),
+    (Type::ObjectId, "org.bson.types.ObjectId"),
+    (Type::Decimal128, "org.bson.types.Decimal128"),
+    (Type::Document, "org.bson.Document"),
+    (Type::BsonDateTime, "org.bson.BsonDateTime"),
+    (Type::Binary, "org.bson.types.Binary"),
+];
 
 /// How well an argument fits a parameter; the better the smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,23 +154,13 @@ impl Type {
             "double" => Type::Double,
             "boolean" => Type::Boolean,
             "byte" => Type::Byte,
-            "String" | "java.lang.String" => Type::String,
-            "java.lang.Long" => Type::BoxedLong,
-            "java.lang.Integer" => Type::BoxedInt,
-            "java.lang.Float" => Type::BoxedFloat,
-            "java.lang.Double" => Type::BoxedDouble,
-            "java.lang.Boolean" => Type::BoxedBoolean,
-            "java.lang.Byte" => Type::BoxedByte,
-            "java.lang.Number" => Type::Number,
-            "java.lang.CharSequence" => Type::CharSequence,
-            "java.lang.Object" => Type::Object,
-            "java.nio.CharBuffer" => Type::CharBuffer,
-            _ => return None,
+            "String" => Type::String,
+            _ => CLASSES.iter().find(|(_, class)| *class == name)?.0,
         })
     }
 
     /// The names that [`Type::named`] reads, the usual ones.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 10] = [
         "long",
         "int",
         "float",
@@ -95,35 +169,20 @@ impl Type {
         "byte",
         "String",
         "java.lang.Object",
+        "java.util.UUID",
         "java.nio.CharBuffer",
     ];
 
     pub fn is_primitive(self) -> bool {
-        matches!(self, Type::Long | Type::Int | Type::Float | Type::Double | Type::Boolean | Type::Byte)
+        BOXES.iter().any(|(primitive, _)| *primitive == self)
     }
 
     fn boxed(self) -> Type {
-        match self {
-            Type::Long => Type::BoxedLong,
-            Type::Int => Type::BoxedInt,
-            Type::Float => Type::BoxedFloat,
-            Type::Double => Type::BoxedDouble,
-            Type::Boolean => Type::BoxedBoolean,
-            Type::Byte => Type::BoxedByte,
-            other => other,
-        }
+        BOXES.iter().find(|(primitive, _)| *primitive == self).map_or(self, |(_, boxed)| *boxed)
     }
 
     fn unboxed(self) -> Type {
-        match self {
-            Type::BoxedLong => Type::Long,
-            Type::BoxedInt => Type::Int,
-            Type::BoxedFloat => Type::Float,
-            Type::BoxedDouble => Type::Double,
-            Type::BoxedBoolean => Type::Boolean,
-            Type::BoxedByte => Type::Byte,
-            other => other,
-        }
+        BOXES.iter().find(|(_, boxed)| *boxed == self).map_or(self, |(primitive, _)| *primitive)
     }
 
     /// Whether a reference or value of this type may be given where `to` is wanted without a conversion:
@@ -139,9 +198,17 @@ impl Type {
             Type::Object => true,
             Type::Number => matches!(
                 self,
-                Type::BoxedLong | Type::BoxedInt | Type::BoxedFloat | Type::BoxedDouble | Type::BoxedByte
+                Type::BoxedLong
+                    | Type::BoxedInt
+                    | Type::BoxedFloat
+                    | Type::BoxedDouble
+                    | Type::BoxedByte
+                    | Type::BoxedShort
+                    | Type::BigInteger
+                    | Type::BigDecimal
             ),
             Type::CharSequence => matches!(self, Type::String | Type::CharBuffer),
+            Type::Collection => matches!(self, Type::List | Type::Set),
             _ => false,
         }
     }
@@ -157,7 +224,8 @@ impl Type {
         from.is_a(to)
             || matches!(
                 (from, to),
-                (Type::Byte, Type::Int | Type::Long | Type::Float | Type::Double)
+                (Type::Byte, Type::Short | Type::Int | Type::Long | Type::Float | Type::Double)
+                    | (Type::Short | Type::Char, Type::Int | Type::Long | Type::Float | Type::Double)
                     | (Type::Int, Type::Long | Type::Float | Type::Double)
                     | (Type::Long, Type::Float | Type::Double)
                     | (Type::Float, Type::Double)
@@ -226,17 +294,13 @@ impl fmt::Display for Type {
             Type::Double => "double",
             Type::Boolean => "boolean",
             Type::Byte => "byte",
-            Type::BoxedLong => "Long",
-            Type::BoxedInt => "Integer",
-            Type::BoxedFloat => "Float",
-            Type::BoxedDouble => "Double",
-            Type::BoxedBoolean => "Boolean",
-            Type::BoxedByte => "Byte",
-            Type::String => "String",
-            Type::CharBuffer => "CharBuffer",
-            Type::CharSequence => "CharSequence",
-            Type::Number => "Number",
-            Type::Object => "Object",
+            Type::Short => "short",
+            Type::Char => "char",
+            Type::DoubleArray => "double[]",
+            Type::FloatArray => "float[]",
+            Type::IntArray => "int[]",
+            Type::LongArray => "long[]",
+            Type::ObjectArray => "Object[]",
             Type::LongUnaryOperator => "function long->long",
             Type::LongToIntFunction => "function long->int",
             Type::LongToDoubleFunction => "function long->double",
@@ -251,6 +315,11 @@ impl fmt::Display for Type {
             Type::DoubleFunction => "function double->Object",
             Type::Function => "function Object->Object",
             Type::Only(name) => name,
+            // Simple class names.
+            _ => CLASSES
+                .iter()
+                .find(|(class, _)| class == self)
+                .map_or("Object", |(_, name)| name.rsplit('.').next().unwrap_or(name)),
         })
     }
 }

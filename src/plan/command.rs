@@ -277,15 +277,19 @@ impl Filler<'_> {
                 Value::Double(d) => self.out.extend_from_slice(&d.to_le_bytes()),
                 other => return Err(self.other_kind(*slot, &other)),
             },
-            Step::Bare { slot, type_back } => {
+            Step::Bare { slot, type_back, in_array } => {
                 let at = self.out.len();
-                let element_type = self.bare(*slot)?;
-                self.out[at - type_back] = element_type;
+                match self.bare(*slot)? {
+                    Some(element_type) => self.out[at - type_back] = element_type,
+                    None => self.leave_out(at - type_back, *in_array),
+                }
             }
-            Step::Native { slot, type_back } => {
+            Step::Native { slot, type_back, in_array } => {
                 let at = self.out.len();
-                let element_type = self.native(*slot)?;
-                self.out[at - type_back] = element_type;
+                match self.native(*slot)? {
+                    Some(element_type) => self.out[at - type_back] = element_type as u8,
+                    None => self.leave_out(at - type_back, *in_array),
+                }
             }
             Step::Typed { conversion, parts, quote, type_back } => {
                 let at = self.out.len();
@@ -294,6 +298,15 @@ impl Filler<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A field without a value goes; an item of an array becomes null, so that the others keep their places.
+    fn leave_out(&mut self, type_at: usize, in_array: bool) {
+        if in_array {
+            self.out[type_at] = ElementType::Null as u8;
+        } else {
+            self.out.truncate(type_at);
+        }
     }
 
     fn failed(&self, slot: usize, source: EvalError) -> Stop {
@@ -353,8 +366,9 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Appends what the text of a value would parse to, if it is a single scalar; gives its type.
-    fn bare(&mut self, slot: usize) -> Result<u8, Stop> {
+    /// Appends what the text of a value would parse to, if it is a single scalar; gives its type, None for a
+    /// field to be left out.
+    fn bare(&mut self, slot: usize) -> Result<Option<u8>, Stop> {
         let scalar = if self.template.slots[slot].program.kind() == crate::bindings::Kind::Text {
             self.scalar(|filler| filler.text(slot))?
         } else {
@@ -364,13 +378,14 @@ impl Filler<'_> {
                 Value::Double(d) => RawBson::Double(d),
                 Value::Bool(b) => RawBson::Boolean(b),
                 Value::Null => RawBson::Null,
+                Value::Unset => return Ok(None),
                 other => self.scalar(|filler| {
                     other.write_text(filler.out);
                     Ok(())
                 })?,
             }
         };
-        Ok(write_value(scalar, self.out))
+        Ok(Some(write_value(scalar, self.out)))
     }
 
     /// The scalar that the text appended by `write` means; `out` is as before.
@@ -382,26 +397,16 @@ impl Filler<'_> {
         scalar.ok_or(Stop::Render)
     }
 
-    /// Appends a value in its own type; gives that.
-    fn native(&mut self, slot: usize) -> Result<u8, Stop> {
-        let scalar = match self.value(slot)? {
-            Value::Null => RawBson::Null,
-            Value::Bool(b) => RawBson::Boolean(b),
-            Value::Int(n) => RawBson::Int32(n),
-            Value::Long(n) => RawBson::Int64(n),
-            Value::Float(f) => RawBson::Double(f64::from(f)),
-            Value::Double(d) => RawBson::Double(d),
-            text => {
-                let at = self.out.len();
-                self.out.extend_from_slice(&[0; 4]);
-                text.write_text(self.out);
-                self.out.push(0);
-                let length = (self.out.len() - at - 4) as u32;
-                self.out[at..at + 4].copy_from_slice(&length.to_le_bytes());
-                return Ok(ElementType::String as u8);
-            }
-        };
-        Ok(write_value(scalar, self.out))
+    /// Appends a value in its own type; gives that, None for a field to be left out.
+    fn native(&mut self, slot: usize) -> Result<Option<ElementType>, Stop> {
+        if self.template.kept[slot].is_some() {
+            let written = self.value(slot)?.write_bson(self.out);
+            return written.map_err(|message| {
+                self.failed(slot, EvalError { name: "CodecConfigurationException", message })
+            });
+        }
+        let program = &self.template.slots[slot].program;
+        program.write_bson(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, source))
     }
 
     /// Appends what `conversion` makes of a text; gives its type. A text that it does not take is left to the

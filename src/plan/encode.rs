@@ -27,9 +27,10 @@ pub(super) enum Step {
     /// An `int64` likewise.
     Long(usize),
     /// What the value's text would parse to. The element's type stands `type_back` bytes before its value.
-    Bare { slot: usize, type_back: usize },
+    /// A field without a value is left out, an item of an array is null.
+    Bare { slot: usize, type_back: usize, in_array: bool },
     /// The value in its own type.
-    Native { slot: usize, type_back: usize },
+    Native { slot: usize, type_back: usize, in_array: bool },
     /// What a conversion makes of a text.
     Typed { conversion: Conversion, parts: Vec<Span>, quote: Quote, type_back: usize },
 }
@@ -65,7 +66,8 @@ pub(super) fn document(pairs: &[(String, Element)]) -> Vec<u8> {
 
 /// Encodes a command; `width` tells what is known of a slot's values.
 pub(super) fn command(pairs: &[(String, Element)], width: &dyn Fn(usize) -> Width) -> Encoded {
-    let mut encoder = Encoder { encoded: Encoded::default(), literal_from: 0, holes: 0, width };
+    let mut encoder =
+        Encoder { encoded: Encoded::default(), literal_from: 0, holes: 0, in_array: false, width };
     encoder.document(pairs.iter().map(|(key, value)| (key.as_str(), value)));
     encoder.flush();
     encoder.encoded
@@ -77,6 +79,8 @@ struct Encoder<'a> {
     literal_from: usize,
     /// Bytes that bind points of known width will add to those encoded so far.
     holes: usize,
+    /// What is encoded are items of an array.
+    in_array: bool,
     width: &'a dyn Fn(usize) -> Width,
 }
 
@@ -128,6 +132,12 @@ impl Encoder<'_> {
         }
     }
 
+    fn nested<'e>(&mut self, pairs: impl Iterator<Item = (&'e str, &'e Element)> + Clone, in_array: bool) {
+        let outside = std::mem::replace(&mut self.in_array, in_array);
+        self.document(pairs);
+        self.in_array = outside;
+    }
+
     fn element(&mut self, key: &str, value: &Element) {
         let type_at = self.encoded.bytes.len();
         self.encoded.bytes.push(0);
@@ -152,7 +162,7 @@ impl Encoder<'_> {
                 Width::Double => self.fixed(Step::Double(*slot), 8, ElementType::Double),
                 // The text of a long tells how wide it is.
                 Width::Long | Width::Unknown => {
-                    self.step(Step::Bare { slot: *slot, type_back });
+                    self.step(Step::Bare { slot: *slot, type_back, in_array: self.in_array });
                     0
                 }
             },
@@ -161,7 +171,7 @@ impl Encoder<'_> {
                 Width::Long => self.fixed(Step::Long(*slot), 8, ElementType::Int64),
                 Width::Double => self.fixed(Step::Double(*slot), 8, ElementType::Double),
                 Width::Unknown => {
-                    self.step(Step::Native { slot: *slot, type_back });
+                    self.step(Step::Native { slot: *slot, type_back, in_array: self.in_array });
                     0
                 }
             },
@@ -171,12 +181,12 @@ impl Encoder<'_> {
                 0
             }
             Element::Document(pairs) => {
-                self.document(pairs.iter().map(|(key, value)| (key.as_str(), value)));
+                self.nested(pairs.iter().map(|(key, value)| (key.as_str(), value)), false);
                 ElementType::EmbeddedDocument as u8
             }
             Element::Array(items) => {
                 let keys: Vec<String> = (0..items.len()).map(|index| index.to_string()).collect();
-                self.document(keys.iter().map(String::as_str).zip(items));
+                self.nested(keys.iter().map(String::as_str).zip(items), true);
                 ElementType::Array as u8
             }
         };

@@ -1,4 +1,4 @@
-//! Numbers as Java prints and reads them (`String.valueOf`, `Long.valueOf`, `Double.valueOf`).
+//! Numbers and UUIDs as Java prints and reads them (`String.valueOf`, `Long.valueOf`, `Double.valueOf`).
 
 use std::io::Write as _;
 
@@ -193,6 +193,26 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
     // Two steps, so that neither factor leaves the range of normal numbers.
     let half = exponent / 2;
     Some(bits as f64 * 2f64.powi(half) * 2f64.powi(exponent - half))
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// Appends bytes in lower-case hexadecimal.
+pub(super) fn write_hex(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend(bytes.iter().flat_map(|byte| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]));
+}
+
+/// Appends a UUID: 8-4-4-4-12 hexadecimal digits.
+pub(super) fn write_uuid(high: u64, low: u64, out: &mut Vec<u8>) {
+    let number = u128::from(high) << 64 | u128::from(low);
+    let mut text = [b'-'; 36];
+    let mut digits = (0..32).rev().map(|digit| HEX[(number >> (4 * digit) & 15) as usize]);
+    for (position, place) in text.iter_mut().enumerate() {
+        if !matches!(position, 8 | 13 | 18 | 23) {
+            *place = digits.next().unwrap_or(b'0');
+        }
+    }
+    out.extend_from_slice(&text);
 }
 
 #[cfg(test)]
