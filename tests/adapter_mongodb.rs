@@ -49,12 +49,17 @@ fn setting<'a>(adapter: &'a dyn Adapter, name: &str) -> &'a str {
 
 /// The dispenser of an op whose text is `stmt`.
 fn dispenser(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
-    let stmt = Node { data: Data::Text(Text::unplaced(stmt)), location: None };
+    dispenser_of(adapter, &[("stmt", stmt)])
+}
+
+/// The dispenser of an op with these fields.
+fn dispenser_of(adapter: &dyn Adapter, fields: &[(&str, &str)]) -> Arc<dyn Dispenser> {
+    let node = |text: &str| Node { data: Data::Text(Text::unplaced(text)), location: None };
     let template = OpTemplate {
         name: "block__op".to_owned(),
         block: "block".to_owned(),
         description: None,
-        op: IndexMap::from([("stmt".to_owned(), stmt)]),
+        op: fields.iter().map(|(name, text)| ((*name).to_owned(), node(text))).collect(),
         params: IndexMap::new(),
         bindings: IndexMap::from([("n".to_owned(), Text::unplaced("Identity()"))]),
         tags: IndexMap::new(),
@@ -62,7 +67,7 @@ fn dispenser(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
     };
     let compiled = plan::compile(&template, Form::Command);
     let plan = compiled.unwrap_or_else(|errors| panic!("{errors:?}")).plan;
-    adapter.dispenser(plan).expect("a command op")
+    nbrs::adapters::dispenser(adapter, plan).expect("a command op")
 }
 
 /// Runs one cycle.
@@ -383,6 +388,28 @@ async fn a_retry_sends_the_same_command_again() {
 }
 
 #[tokio::test]
+async fn an_op_may_name_its_database_and_a_dry_run_sends_nothing() {
+    let server = server(|_| doc! { "ok": 1.0 }.into());
+    let adapter = connect(&server.uri()).await.expect("it answers");
+    let databases = || {
+        let log = server.seen.log.lock().expect("no holder panics");
+        log.iter().map(|seen| seen.get_str("$db").expect("a database").to_owned()).collect::<Vec<_>>()
+    };
+    for op in [
+        &[("stmt", "{ count: 'c' }")][..],
+        &[("stmt", "{ count: 'c' }"), ("database", "fixed")],
+        &[("stmt", "{ count: 'c' }"), ("database", "of-{n}")],
+        &[("stmt", "{ count: '{n}' }"), ("dryrun", "op")],
+    ] {
+        assert_eq!(run(&*dispenser_of(&*adapter, op), 5).await.failure, None, "{op:?}");
+    }
+    assert_eq!(databases(), ["nbrs", "fixed", "of-5"]);
+    let bad = dispenser_of(&*adapter, &[("stmt", "{ count: 'c' }"), ("database", "a.{n}")]);
+    let error = bad.bind(5, &mut Context::default(), &mut Scratch::default()).expect_err("no such name");
+    assert!(error.to_string().contains("database `a.5`: the name holds '.'"), "{error}");
+}
+
+#[tokio::test]
 async fn nothing_is_added_to_commands_unless_it_was_asked_for() {
     let server = server(|_| doc! { "ok": 1.0 }.into());
     let adapter = connect(&server.uri()).await.expect("it answers");
@@ -396,7 +423,13 @@ async fn nothing_is_added_to_commands_unless_it_was_asked_for() {
 async fn an_op_of_another_drivers_form_is_refused() {
     let server = Canned::fast();
     let adapter = connect(&server.uri()).await.expect("it answers");
-    let plan = plan::OpPlan { name: "block__op".to_owned(), body: plan::Body::Fields(Vec::new()) };
+    let plan = plan::OpPlan {
+        name: "block__op".to_owned(),
+        body: plan::Body::Fields(Vec::new()),
+        database: None,
+        captures: Vec::new(),
+        dry_run: None,
+    };
     match adapter.dispenser(plan) {
         Err(AdapterError::Configuration(text)) => assert!(text.starts_with("block__op"), "{text}"),
         _ => panic!("fields are no command"),

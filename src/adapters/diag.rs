@@ -9,8 +9,8 @@ use super::{
     TargetFacts,
 };
 use crate::functions::Context;
-use crate::plan::{BindError, Body, Form, OpPlan};
-use crate::span::{Text, nearest};
+use crate::plan::{BindError, Body, Field, Form, OpPlan};
+use crate::span::{Diagnostic, Text, nearest};
 use crate::units;
 use crate::workload::{Data, Node, OpTemplate};
 use futures_util::future::BoxFuture;
@@ -24,6 +24,7 @@ pub static ROW: AdapterRow = AdapterRow {
     name: "diag",
     help: "contacts nothing: waits, logs or fails on chosen cycles",
     form: Form::Fields,
+    check,
     parameters: &[Parameter {
         name: "erroronclose",
         default: Some("false"),
@@ -61,6 +62,40 @@ fn synthesise(_: &IndexMap<String, Text>, _: &IndexMap<String, String>) -> Resul
     })
 }
 
+/// The tasks of an op in their order, or what is wrong with one of them.
+fn tasks(plan: &OpPlan) -> Vec<Result<Task, Diagnostic>> {
+    let Body::Fields(fields) = &plan.body else { return Vec::new() };
+    let mut tasks = Vec::new();
+    for Field { name, text, location } in fields {
+        let read = match text.literal() {
+            Some(text) if name == "stmt" => statement(text),
+            Some(text) => task(name, text).map(|task| vec![task]),
+            None => Err(format!("the task `{name}` cannot depend on the cycle")),
+        };
+        match read {
+            Ok(read) => tasks.extend(read.into_iter().map(Ok)),
+            Err(message) => {
+                let message = format!("op `{}`: {message}", plan.name);
+                tasks.push(Err(Diagnostic::error(message).at(location.clone())));
+            }
+        }
+    }
+    tasks
+}
+
+fn no_task(plan: &OpPlan) -> String {
+    let known: Vec<&str> = TASKS.iter().map(|(name, _)| *name).collect();
+    format!("op `{}` has no task; the tasks are {}", plan.name, known.join(", "))
+}
+
+fn check(plan: &OpPlan) -> Vec<Diagnostic> {
+    let tasks = tasks(plan);
+    if tasks.is_empty() {
+        return vec![Diagnostic::error(no_task(plan))];
+    }
+    tasks.into_iter().filter_map(Result::err).collect()
+}
+
 struct Diag {
     facts: TargetFacts,
     error_on_close: bool,
@@ -74,28 +109,12 @@ impl Adapter for Diag {
     }
 
     fn dispenser(&self, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError> {
-        let Body::Fields(fields) = plan.body else {
-            return Err(AdapterError::Configuration(format!("op `{}` has no fields", plan.name)));
-        };
-        let mut tasks = Vec::new();
-        for (field, text) in fields {
-            let Some(text) = text.literal() else {
-                let message = format!("op `{}`: the task `{field}` cannot depend on the cycle", plan.name);
-                return Err(AdapterError::Configuration(message));
-            };
-            let read =
-                if field == "stmt" { statement(text) } else { task(&field, text).map(|task| vec![task]) };
-            match read {
-                Ok(read) => tasks.extend(read),
-                Err(message) => {
-                    return Err(AdapterError::Configuration(format!("op `{}`: {message}", plan.name)));
-                }
-            }
-        }
+        let tasks = tasks(&plan)
+            .into_iter()
+            .collect::<Result<Vec<Task>, Diagnostic>>()
+            .map_err(|error| AdapterError::Configuration(error.message))?;
         if tasks.is_empty() {
-            let known: Vec<&str> = TASKS.iter().map(|(name, _)| *name).collect();
-            let message = format!("op `{}` has no task; the tasks are {}", plan.name, known.join(", "));
-            return Err(AdapterError::Configuration(message));
+            return Err(AdapterError::Configuration(no_task(&plan)));
         }
         let mut init_delay = self.init_delay.lock().unwrap_or_else(PoisonError::into_inner);
         for task in &tasks {

@@ -2,12 +2,13 @@
 //! another, none retries.
 
 pub mod diag;
+mod dry_run;
 pub mod mongodb;
 pub mod stdout;
 
 use crate::functions::Context;
-use crate::plan::{BindError, Form, OpPlan};
-use crate::span::Text;
+use crate::plan::{BindError, DryRun, Form, OpPlan};
+use crate::span::{Diagnostic, Text};
 use crate::workload::OpTemplate;
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
@@ -79,6 +80,8 @@ pub trait Adapter: Send + Sync {
 pub struct Scratch {
     /// The bound op.
     pub bytes: Vec<u8>,
+    /// Where it goes, for ops that say so themselves.
+    pub target: String,
     /// The op may be tried again, so a run must leave `bytes` as they are. If not, a run may take them away,
     /// and spares a copy of what may be large.
     pub keep: bool,
@@ -125,6 +128,8 @@ pub struct AdapterRow {
     pub name: &'static str,
     pub help: &'static str,
     pub form: Form,
+    /// What is wrong or odd with an op of this driver, before anything is contacted.
+    pub check: fn(&OpPlan) -> Vec<Diagnostic>,
     pub parameters: &'static [Parameter],
     pub connect: Connect,
     /// Makes an op for a workload that has none: document-level bindings and the activity's parameters in.
@@ -136,6 +141,19 @@ pub type Synthesise = fn(&IndexMap<String, Text>, &IndexMap<String, String>) -> 
 
 /// Connects to a target; an error says what is wrong with the parameters, or why the target cannot be used.
 pub type Connect = fn(Config) -> BoxFuture<'static, Result<Arc<dyn Adapter>, AdapterError>>;
+
+/// Makes the dispenser of one op, as far as its dry run goes.
+///
+/// # Errors
+/// An op that the adapter cannot run.
+pub fn dispenser(adapter: &dyn Adapter, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError> {
+    let dry_run = plan.dry_run.unwrap_or_default();
+    let dispenser = adapter.dispenser(plan)?;
+    Ok(match dry_run {
+        DryRun::Op => Arc::new(dry_run::Bound(dispenser)),
+        DryRun::None | DryRun::Emit => dispenser,
+    })
+}
 
 /// Every driver: `nbrs --list-drivers` reads this table.
 pub static ADAPTERS: &[&AdapterRow] = &[&mongodb::ROW, &stdout::ROW, &diag::ROW];

@@ -20,6 +20,7 @@ pub static ROW: AdapterRow = AdapterRow {
     name: "stdout",
     help: "writes the text of each op to standard output or a file",
     form: Form::Text,
+    check: |_| Vec::new(),
     parameters: &[
         Parameter {
             name: "filename",

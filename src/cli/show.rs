@@ -74,10 +74,10 @@ fn content(op: &OpPlan, cycle: u64, context: &mut Context, bytes: &mut Vec<u8>) 
         Body::Text(_) => op.body.bind(cycle, context, bytes).map(|()| Content::Text(text(bytes))),
         Body::Fields(fields) => fields
             .iter()
-            .map(|(name, field)| {
+            .map(|field| {
                 bytes.clear();
-                field.bind(cycle, context, bytes)?;
-                Ok((name.clone(), text(bytes)))
+                field.text.bind(cycle, context, bytes)?;
+                Ok((field.name.clone(), text(bytes)))
             })
             .collect::<Result<_, _>>()
             .map(Content::Fields),

@@ -1,9 +1,10 @@
 //! The fields of an op template → its [`Body`]: which field means what for each [`Form`].
 
 use super::bind_points::{Bindings, Slot, scan};
-use super::command_text::{self, MARK, Problem};
+use super::captures::{self, Capture, Dialect};
+use super::command_text::{self, MARK};
 use super::element::{self, Element, Meaning, Origin, Part};
-use super::{Body, CommandTemplate, Compiled, Form, OpPlan, TextTemplate};
+use super::{Body, CommandTemplate, Compiled, DryRun, Field, Form, OpPlan, TextTemplate};
 use crate::functions::Context;
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
@@ -12,39 +13,48 @@ use bson::RawBson;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Op fields that others read: the sequence and the choice of the driver.
-const READ_ELSEWHERE: &[&str] = &["ratio", "driver", "type", "instrument"];
+/// Op fields that are no part of what is sent: they are read here, by the sequence, or to choose the driver.
+const READ_ELSEWHERE: &[&str] = &["ratio", "driver", "instrument", "dryrun"];
+
+/// Snippets of Groovy in the reference, by which it checks results.
+const GROOVY: &[&str] = &["verifier", "verifier-init", "verifier-imports", "expected-result"];
 
 /// Op fields and params that mean something in a workload, but that are not built yet.
-const NOT_BUILT: &[&str] = &[
-    "space",
-    "connection",
-    "database",
-    "dryrun",
-    "start-timers",
-    "stop-timers",
-    "verifier",
-    "verifier-init",
-    "verifier-imports",
-    "expected-result",
-];
+const NOT_BUILT: &[&str] = &["space", "connection", "start-timers", "stop-timers"];
 
 /// YAML nested deeper than this is refused; it bounds our recursion.
 const MAX_DEPTH: usize = 200;
 
 /// Compiles `op` for an adapter that takes `form`.
 pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagnostic>> {
-    let mut compiler = Compiler { op, name: op.name.as_str().into(), bindings: Bindings::new(&op.bindings) };
+    let mut compiler = Compiler {
+        op,
+        name: op.name.as_str().into(),
+        bindings: Bindings::new(&op.bindings),
+        captures: Vec::new(),
+    };
     compiler.refuse_what_is_not_built(form);
+    let dry_run = compiler.dry_run();
+    let database = if form == Form::Command { compiler.database() } else { None };
     let body = match form {
         Form::Command => compiler.command().map(Body::Command),
         Form::Text => compiler.text().map(Body::Text),
         Form::Fields => Some(Body::Fields(compiler.fields())),
     };
-    let Bindings { errors, notices, .. } = compiler.bindings;
+    let captures = compiler.captures;
+    let Bindings { errors, mut notices, .. } = compiler.bindings;
+    notices.extend(captures.iter().map(|capture| {
+        let name = &capture.name;
+        Diagnostic::warning(format!(
+            "op `{}`: `[{name}]` is a capture point, and nothing is captured yet: it is read as `{name}`",
+            op.name
+        ))
+        .at(capture.location.clone())
+    }));
     match body {
         Some(body) if errors.is_empty() => {
-            Ok(Compiled { plan: OpPlan { name: op.name.clone(), body }, notices })
+            let plan = OpPlan { name: op.name.clone(), body, database, captures, dry_run };
+            Ok(Compiled { plan, notices })
         }
         _ => Err(errors),
     }
@@ -54,6 +64,7 @@ struct Compiler<'a> {
     op: &'a OpTemplate,
     name: Arc<str>,
     bindings: Bindings<'a>,
+    captures: Vec<Capture>,
 }
 
 impl Compiler<'_> {
@@ -61,14 +72,61 @@ impl Compiler<'_> {
         self.bindings.errors.push(error);
     }
 
+    /// Says what of the op's fields and params means something in the reference and nothing here.
     fn refuse_what_is_not_built(&mut self, form: Form) {
         let fields = if form == Form::Fields { None } else { Some(&self.op.op) };
-        for given in fields.into_iter().chain([&self.op.params]) {
-            for (name, node) in given.iter().filter(|(name, _)| NOT_BUILT.contains(&name.as_str())) {
-                let message = format!("op `{}`: `{name}` is not supported yet", self.op.name);
-                self.bindings.errors.push(Diagnostic::error(message).at(node.location.clone()));
+        for (name, node) in fields.into_iter().chain([&self.op.params]).flatten() {
+            let op = &self.op.name;
+            if NOT_BUILT.contains(&name.as_str()) {
+                let error = Diagnostic::error(format!("op `{op}`: `{name}` is not supported yet"));
+                self.bindings.errors.push(error.at(node.location.clone()));
+            } else if GROOVY.contains(&name.as_str()) {
+                let notice =
+                    format!("op `{op}`: `{name}` is Groovy, which is not run here: it checks nothing");
+                self.bindings.notices.push(Diagnostic::warning(notice).at(node.location.clone()));
             }
         }
+    }
+
+    /// A field that is looked up in the op's fields, where it may have bind points, then in its params, where it
+    /// is taken as it stands. The flag tells which.
+    fn field(&self, name: &str) -> Option<(&'_ Node, bool)> {
+        let of_op = self.op.op.get(name).map(|node| (node, true));
+        of_op.or_else(|| self.op.params.get(name).map(|node| (node, false)))
+    }
+
+    fn dry_run(&mut self) -> Option<DryRun> {
+        let (node, _) = self.field("dryrun")?;
+        let location = node.location.clone();
+        let text = node.as_text().unwrap_or_default();
+        match DryRun::parse(text.as_str()) {
+            Ok(dry_run) => Some(dry_run),
+            Err(message) => {
+                let message = format!("op `{}`: {message}", self.op.name);
+                self.error(Diagnostic::error(message).at(location));
+                None
+            }
+        }
+    }
+
+    /// The op's own database.
+    fn database(&mut self) -> Option<TextTemplate> {
+        let (node, dynamic) = self.field("database")?;
+        let location = node.location.clone();
+        match node.as_text() {
+            Some(text) if dynamic => TextTemplate::compile(self.name.clone(), &text, &mut self.bindings),
+            Some(text) => Some(TextTemplate::of_literal(self.name.clone(), text.as_str().to_owned())),
+            None => {
+                let message = format!("op `{}`: `database` is a name", self.op.name);
+                self.error(Diagnostic::error(message).at(location));
+                None
+            }
+        }
+    }
+
+    /// Whether `name` is no part of the command.
+    fn read_elsewhere(&self, name: &str) -> bool {
+        READ_ELSEWHERE.contains(&name) || GROOVY.contains(&name) || name == "database"
     }
 
     fn missing_stmt(&mut self) {
@@ -80,7 +138,7 @@ impl Compiler<'_> {
     /// Says which fields beside `stmt` have no effect.
     fn note_unused(&mut self, used: &[&str]) {
         for (name, node) in &self.op.op {
-            if !used.contains(&name.as_str()) && !READ_ELSEWHERE.contains(&name.as_str()) {
+            if !used.contains(&name.as_str()) && !self.read_elsewhere(name) {
                 let message =
                     format!("op `{}`: the field `{name}` has no effect beside `stmt`", self.op.name);
                 self.bindings.notices.push(Diagnostic::warning(message).at(node.location.clone()));
@@ -91,7 +149,7 @@ impl Compiler<'_> {
     fn command(&mut self) -> Option<CommandTemplate> {
         let op = self.op;
         let Some(stmt) = op.op.get("stmt") else {
-            let fields = op.op.iter().filter(|(name, _)| !READ_ELSEWHERE.contains(&name.as_str()));
+            let fields = op.op.iter().filter(|(name, _)| !self.read_elsewhere(name));
             let fields: Vec<(&str, &Node)> = fields.map(|(name, node)| (name.as_str(), node)).collect();
             if fields.is_empty() {
                 self.missing_stmt();
@@ -200,8 +258,17 @@ impl Compiler<'_> {
         Some(Element::Text { parts, quote: None })
     }
 
+    /// `text` without the brackets of its capture points, which are kept.
+    fn without_captures(&mut self, text: &Text, dialect: Dialect) -> Option<Text> {
+        let (rest, captures) = captures::take(text, &scan(text.as_str()), dialect)?;
+        self.captures.extend(captures);
+        Some(rest)
+    }
+
     /// A command that is written as JSON text.
     fn command_text(&mut self, text: &Text) -> Option<CommandTemplate> {
+        let without = self.without_captures(text, Dialect::Json);
+        let text = without.as_ref().unwrap_or(text);
         let source = text.as_str();
         let points = scan(source);
         let slots: Vec<Option<usize>> = points.iter().map(|point| self.bindings.slot(text, point)).collect();
@@ -209,7 +276,7 @@ impl Compiler<'_> {
         let complete = slots.iter().all(Option::is_some);
         // Errors of the text are found even where a binding is wrong.
         let slots: Vec<usize> = slots.into_iter().map(|slot| slot.unwrap_or(0)).collect();
-        let marked = Marked::new(source, &ranges);
+        let marked = Rendered::marked(source, &ranges);
         let parsed = command_text::parse(&marked.text, Some(&slots));
         let name = self.name.clone();
         let template = |all: &[Slot]| TextTemplate::of_holes(name, source, &ranges, &slots, all);
@@ -229,32 +296,43 @@ impl Compiler<'_> {
                 Some(CommandTemplate::fast(self.name.clone(), slots, &parsed.pairs, text))
             }
             Err(problem) => {
+                let mut place = marked.original(&problem.range);
+                let mut problem = problem;
                 // A bind point may stand for a piece of structure: then the text is right once it is rendered.
                 if complete && !ranges.is_empty() {
-                    let command =
-                        CommandTemplate::slow(self.name.clone(), template(&self.bindings.slots), Vec::new());
-                    if command.bind(0, &mut Context::default(), &mut Vec::new()).is_ok() {
-                        return Some(command);
+                    let template = template(&self.bindings.slots);
+                    if let Some(rendered) = Rendered::of_cycle_0(&template, &ranges) {
+                        match command_text::parse(&rendered.text, None) {
+                            Ok(_) => {
+                                return Some(CommandTemplate::slow(self.name.clone(), template, Vec::new()));
+                            }
+                            // Of two ways to read it, the one that gets further knows better what is wrong.
+                            Err(other) if rendered.original(&other.range).start > place.start => {
+                                place = rendered.original(&other.range);
+                                problem = other;
+                            }
+                            Err(_) => {}
+                        }
                     }
                 }
-                let error = Diagnostic::error(problem.message.clone())
-                    .at(text.locate(marked.original(&problem)).or_else(|| self.op.location.clone()));
+                let error = Diagnostic::error(problem.message)
+                    .at(text.locate(place).or_else(|| self.op.location.clone()));
                 self.error(Diagnostic { help: problem.help, ..error });
                 None
             }
         }
     }
 
-    fn note_rest(&mut self, text: &Text, marked: &Marked, end: usize) {
+    fn note_rest(&mut self, text: &Text, marked: &Rendered, end: usize) {
         let rest = &marked.text[end..];
         let trimmed = rest.trim();
         if trimmed.is_empty() {
             return;
         }
         let start = end + rest.len() - rest.trim_start().len();
-        let place = Problem { message: String::new(), help: None, range: start..start + trimmed.len() };
+        let place = marked.original(&(start..start + trimmed.len()));
         let message = format!("op `{}`: the text after the closing brace is ignored", self.op.name);
-        self.bindings.notices.push(Diagnostic::warning(message).at(text.locate(marked.original(&place))));
+        self.bindings.notices.push(Diagnostic::warning(message).at(text.locate(place)));
     }
 
     fn text(&mut self) -> Option<TextTemplate> {
@@ -276,7 +354,7 @@ impl Compiler<'_> {
         }
         let literal = |text: &str| TextTemplate::of_literal(self.name.clone(), text.to_owned());
         match &node.data {
-            Data::Text(text) => TextTemplate::compile(self.name.clone(), text, &mut self.bindings),
+            Data::Text(text) => self.plain_text(text),
             Data::List(items) => {
                 let mut all = literal("[");
                 let (separator, close) = (literal(", "), literal("]"));
@@ -305,11 +383,18 @@ impl Compiler<'_> {
         }
     }
 
+    /// A text with its bind points. One without any stays as it is written, brackets too, as in the reference.
+    fn plain_text(&mut self, text: &Text) -> Option<TextTemplate> {
+        let captured =
+            if scan(text.as_str()).is_empty() { None } else { self.without_captures(text, Dialect::Plain) };
+        TextTemplate::compile(self.name.clone(), captured.as_ref().unwrap_or(text), &mut self.bindings)
+    }
+
     /// All fields, a map as `key=value key=value`.
-    fn fields(&mut self) -> Vec<(String, TextTemplate)> {
+    fn fields(&mut self) -> Vec<Field> {
         let mut fields = Vec::new();
         for (name, node) in &self.op.op {
-            if name == "ratio" || name == "driver" || name == "instrument" {
+            if READ_ELSEWHERE.contains(&name.as_str()) {
                 continue;
             }
             let text = match &node.data {
@@ -322,7 +407,7 @@ impl Compiler<'_> {
                 _ => self.java_text(node, 0),
             };
             if let Some(text) = text {
-                fields.push((name.clone(), text));
+                fields.push(Field { name: name.clone(), text, location: node.location.clone() });
             }
         }
         fields
@@ -353,48 +438,56 @@ fn scalar_text(data: &Data) -> String {
     }
 }
 
-/// An op text with each bind point replaced by one [`MARK`].
-struct Marked<'a> {
+/// An op text with something in the place of each bind point.
+struct Rendered {
     text: String,
-    ranges: &'a [Range<usize>],
+    /// Where each bind point stands in the op text, and what is in its place here.
+    holes: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl<'a> Marked<'a> {
-    fn new(source: &str, ranges: &'a [Range<usize>]) -> Marked<'a> {
+impl Rendered {
+    /// With one [`MARK`] for each of the bind points `ranges`.
+    fn marked(source: &str, ranges: &[Range<usize>]) -> Rendered {
         let mut text = String::with_capacity(source.len());
+        let mut holes = Vec::with_capacity(ranges.len());
         let mut from = 0;
         for range in ranges {
             text.push_str(&source[from..range.start]);
+            holes.push((range.clone(), text.len()..text.len() + MARK.len_utf8()));
             text.push(MARK);
             from = range.end;
         }
         text.push_str(&source[from..]);
-        Marked { text, ranges }
+        Rendered { text, holes }
     }
 
-    /// The place of a problem in the text as written.
-    fn original(&self, problem: &Problem) -> Range<usize> {
-        let start = self.position(problem.range.start, false);
-        start..self.position(problem.range.end, true).max(start)
+    /// With the values of cycle 0; nothing where it cannot be bound.
+    fn of_cycle_0(template: &TextTemplate, ranges: &[Range<usize>]) -> Option<Rendered> {
+        let (bytes, holes) = template.bind_traced(0, &mut Context::default()).ok()?;
+        let holes = ranges.iter().cloned().zip(holes).collect();
+        Some(Rendered { text: String::from_utf8(bytes).ok()?, holes })
     }
 
-    /// Where the byte `at` of the marked text stands in the written one; within a mark, at its start, or, if
-    /// `end`, at its end.
+    /// The place in the op text of the part `range` of this one.
+    fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.position(range.start, false);
+        start..self.position(range.end, true).max(start)
+    }
+
+    /// Where the byte `at` stands in the op text: within a bind point, at its start, or, if `end`, at its end.
     fn position(&self, at: usize, end: bool) -> usize {
-        // How much longer the written text is, up to here.
-        let mut longer = 0;
-        for range in self.ranges {
-            let mark = range.start - longer..range.start - longer + MARK.len_utf8();
-            if at < mark.end {
-                return match (at > mark.start, end) {
-                    (false, _) => at + longer,
-                    (true, false) => range.start,
-                    (true, true) => range.end,
-                };
+        // Where the literal text that `at` stands in begins, there and here.
+        let (mut there, mut here) = (0, 0);
+        for (written, rendered) in &self.holes {
+            if at <= rendered.start {
+                break;
             }
-            longer = (longer + range.len()) - MARK.len_utf8();
+            if at < rendered.end {
+                return if end { written.end } else { written.start };
+            }
+            (there, here) = (written.end, rendered.end);
         }
-        at + longer
+        there + (at - here)
     }
 }
 
@@ -569,6 +662,19 @@ mod tests {
                     "3:20: `hello` is not a value (a text needs quotes)",
                 ],
             ),
+            // What is right once it is rendered is not blamed for what is wrong behind it.
+            (
+                "bindings: {a: Identity()}\nop: |\n  {find: \"c\", \"k\": {a}{a}, {a}: 2,\n    y: hello}\n",
+                &["3:28: expected a key or `}`, found `0`"],
+            ),
+            (
+                "bindings: {k: ToString(); Prefix('k')}\nop: |\n  {find: \"c\", {k}: 1,\n    y: hello, z: {k}}\n",
+                &["4:8: `hello` is not a value (a text needs quotes)"],
+            ),
+            (
+                "bindings: {more: \"FixedValue(', z: 1')\"}\nop: |\n  {find: \"c\" {more}, y: +1}\n",
+                &["3:25: `+1` is not a number (write the number without `+`)"],
+            ),
             // After a bind point the place is still right.
             (
                 "bindings: {a: Identity()}\nop: |\n  {find: \"{a}{a}\", x: {a}, y: hello}\n",
@@ -589,6 +695,11 @@ mod tests {
                 &["1:24: op `block0__op1`: a command is a document, as text or as a map"],
             ),
             ("ops: {op1: {find: c, space: x}}\n", &["1:29: op `block0__op1`: `space` is not supported yet"]),
+            (
+                "ops: {op1: {find: c, dryrun: jsonnet}}\n",
+                &["1:30: op `block0__op1`: `dryrun=jsonnet` is not supported: there are none, op and emit"],
+            ),
+            ("ops: {op1: {find: c, database: [x]}}\n", &["1:32: op `block0__op1`: `database` is a name"]),
         ];
         for (yaml, expected) in cases {
             let found = errors(yaml, Form::Command);
@@ -621,6 +732,56 @@ mod tests {
         let found = notices("ops: {op1: {op: {stmt: '{a: 1}', ratio: 2, cl: x}}}\n", Form::Command);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("the field `cl` has no effect beside `stmt`"), "{found:?}");
+        let found = notices("ops: {op1: {find: c, params: {verifier: 'true'}}}\n", Form::Command);
+        assert_eq!(
+            found,
+            [
+                "test.yaml:1:41: warning: op `block0__op1`: `verifier` is Groovy, which is not run here: it checks nothing"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_capture_is_part_of_the_plan_and_its_brackets_are_not_sent() {
+        let yaml = format!(
+            "{BINDINGS}op: |\n  {{find: \"c\", p: {{[a]: 1, [b as x]: {{i}}}}, v: [5], t: \"[a]\"}}\n"
+        );
+        let Compiled { plan, notices } = compiled(&yaml, Form::Command);
+        let captures: Vec<(&str, Option<&str>)> =
+            plan.captures.iter().map(|c| (c.name.as_str(), c.alias.as_deref())).collect();
+        assert_eq!(captures, [("a", None), ("b", Some("x"))]);
+        let said: Vec<String> = notices.iter().map(Diagnostic::one_line).collect();
+        assert_eq!(said.len(), 2);
+        assert!(
+            said[1].starts_with("test.yaml:7:27: warning: op `block0__stmt1`: `[b]` is a capture"),
+            "{said:?}"
+        );
+        let sent = r#"{"find":"c","p":{"a":{"$numberInt":"1"},"b":{"$numberInt":"5"}},"v":[{"$numberInt":"5"}],"t":"[a]"}"#;
+        assert_eq!(commands(&yaml)[1], sent);
+        assert_eq!(texts(&format!("{BINDINGS}op: \"[a as x] [5] {{n}}\"\n"))[1], "a [5] 5");
+        assert_eq!(texts("op: \"[a as x] [b]\"\n")[1], "[a as x] [b]");
+    }
+
+    #[test]
+    fn an_op_may_have_a_database_and_a_dry_run_of_its_own() {
+        let bound = |text: &TextTemplate| {
+            let mut bytes = Vec::new();
+            text.bind(5, &mut Context::default(), &mut bytes).expect("it binds");
+            String::from_utf8(bytes).expect("text")
+        };
+        for (op, database, dry_run) in [
+            ("{find: c, database: 'd{i}', dryrun: OP}", Some("d5"), Some(DryRun::Op)),
+            (
+                "{stmt: '{find: 1}', params: {database: 'd{i}', dryrun: emit}}",
+                Some("d{i}"),
+                Some(DryRun::Emit),
+            ),
+            ("{find: c}", None, None),
+        ] {
+            let plan = compiled(&format!("{BINDINGS}ops: {{op1: {op}}}\n"), Form::Command).plan;
+            assert_eq!(plan.database.as_ref().map(bound).as_deref(), database, "{op}");
+            assert_eq!(plan.dry_run, dry_run, "{op}");
+        }
     }
 
     #[test]
@@ -649,7 +810,7 @@ mod tests {
             "ops: {op1: {op: {log: level=INFO, erroroncycle: 5, delay: {delay: 5ms, every: 2}, ratio: 3}}}\n";
         let Body::Fields(fields) = compiled(yaml, Form::Fields).plan.body else { panic!("not fields") };
         let fields: Vec<(&str, Option<&str>)> =
-            fields.iter().map(|(name, text)| (name.as_str(), text.literal())).collect();
+            fields.iter().map(|field| (field.name.as_str(), field.text.literal())).collect();
         let expected = [("log", "level=INFO"), ("erroroncycle", "5"), ("delay", "delay=5ms every=2")];
         assert_eq!(fields, expected.map(|(name, text)| (name, Some(text))));
     }

@@ -1,6 +1,7 @@
 //! Op template + Programs → [`OpPlan`]: BSON with holes, text with holes, or fields. Does no IO.
 
 mod bind_points;
+mod captures;
 mod command;
 mod command_text;
 mod element;
@@ -9,12 +10,13 @@ pub mod extended_json;
 mod fields;
 mod text;
 
+pub use captures::Capture;
 pub use command::CommandTemplate;
 pub use text::TextTemplate;
 
 use crate::bindings::EvalError;
 use crate::functions::Context;
-use crate::span::Diagnostic;
+use crate::span::{Diagnostic, Location};
 use crate::workload::OpTemplate;
 use std::ops::Range;
 
@@ -75,7 +77,45 @@ pub enum Body {
     Command(CommandTemplate),
     Text(TextTemplate),
     /// In file order.
-    Fields(Vec<(String, TextTemplate)>),
+    Fields(Vec<Field>),
+}
+
+/// A field of an op, compiled.
+pub struct Field {
+    pub name: String,
+    pub text: TextTemplate,
+    /// Of its value.
+    pub location: Option<Location>,
+}
+
+/// How much of an op is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DryRun {
+    /// All of it.
+    #[default]
+    None,
+    /// It is bound for each cycle and not sent.
+    Op,
+    /// It is sent, and its result is printed.
+    Emit,
+}
+
+impl DryRun {
+    /// Reads `none`, `op` or `emit`, in any case.
+    ///
+    /// # Errors
+    /// What is none of them, with what there is.
+    pub fn parse(text: &str) -> Result<DryRun, String> {
+        match text.trim().to_lowercase().as_str() {
+            "none" => Ok(DryRun::None),
+            "op" => Ok(DryRun::Op),
+            "emit" => Ok(DryRun::Emit),
+            "jsonnet" | "exprs" => {
+                Err(format!("`dryrun={text}` is not supported: there are none, op and emit"))
+            }
+            _ => Err(format!("`dryrun={text}` is none of none, op and emit")),
+        }
+    }
 }
 
 impl Body {
@@ -90,7 +130,7 @@ impl Body {
             }
             Body::Fields(fields) => {
                 out.clear();
-                fields.iter().try_for_each(|(_, text)| text.bind(cycle, context, out))
+                fields.iter().try_for_each(|field| field.text.bind(cycle, context, out))
             }
         }
     }
@@ -101,6 +141,12 @@ pub struct OpPlan {
     /// `block__op`.
     pub name: String,
     pub body: Body,
+    /// The database that the op goes to; the activity's if absent.
+    pub database: Option<TextTemplate>,
+    /// What later ops may use of its result. No driver captures yet: each has a notice.
+    pub captures: Vec<Capture>,
+    /// As the op says; absent: as the activity says.
+    pub dry_run: Option<DryRun>,
 }
 
 /// The op templates of a workload text, for tests.

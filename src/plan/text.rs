@@ -94,16 +94,38 @@ impl TextTemplate {
 
     /// Appends the text for `cycle` to `out`.
     pub fn bind(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), BindError> {
+        self.write(cycle, context, out, &mut |_| {})
+    }
+
+    /// The text for `cycle`, and where in it each hole begins and ends.
+    pub(super) fn bind_traced(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+    ) -> Result<(Vec<u8>, Vec<Range<usize>>), BindError> {
+        let (mut out, mut holes) = (Vec::new(), Vec::new());
+        self.write(cycle, context, &mut out, &mut |hole| holes.push(hole))?;
+        Ok((out, holes))
+    }
+
+    fn write(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+        trace: &mut impl FnMut(Range<usize>),
+    ) -> Result<(), BindError> {
         let mut kept: [Option<(usize, usize)>; KEPT] = [None; KEPT];
         for part in &self.parts {
             match part {
                 Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Hole { slot, place } => {
-                    if let Some((start, end)) = place.and_then(|place| kept[place]) {
-                        out.extend_from_within(start..end);
+                    let start = out.len();
+                    if let Some((first, end)) = place.and_then(|place| kept[place]) {
+                        out.extend_from_within(first..end);
+                        trace(start..out.len());
                         continue;
                     }
-                    let start = out.len();
                     let program = &self.slots[*slot].program;
                     program.write_text(cycle, context, out).map_err(|source| BindError::Eval {
                         op: self.op.to_string(),
@@ -114,6 +136,7 @@ impl TextTemplate {
                     if let Some(place) = place {
                         kept[*place] = Some((start, out.len()));
                     }
+                    trace(start..out.len());
                 }
             }
         }

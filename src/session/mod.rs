@@ -6,7 +6,7 @@ pub mod parameters;
 pub mod prepare;
 pub mod target;
 
-use crate::adapters::{Adapter, AdapterError, AdapterRow, Config, LONGEST_CLOSE, TargetFacts};
+use crate::adapters::{self, Adapter, AdapterError, AdapterRow, Config, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{
     self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
 };
@@ -506,7 +506,10 @@ impl Session<'_> {
             let adapter =
                 adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
             if let Some(adapter) = adapter {
-                ops.push(ActivityOp { name: op.name, dispenser: adapter.dispenser(op.plan)? });
+                ops.push(ActivityOp {
+                    name: op.name,
+                    dispenser: adapters::dispenser(adapter.as_ref(), op.plan)?,
+                });
             }
         }
         let activity = Activity {

@@ -34,6 +34,7 @@ pub static CORE: &[CoreParameter] = &[
     core("seq", &[], "order of ops by ratio: bucket, interval, concat"),
     core("errors", &[], "what errors do: `stop`, `counter`, `DuplicateKey:counter;.*:stop`"),
     core("maxtries", &[], "tries of one op where `errors` retries; 10 if not given"),
+    core("dryrun", &[], "`op`: ops are made and not sent; `emit`: replies are printed; none if not given"),
     core("instrument", &[], "accepted for the reference's sake: every op is measured"),
     core("labels", &[], "accepted for the reference's sake"),
     core("strict", &[], "accepted for the reference's sake"),
@@ -42,7 +43,6 @@ pub static CORE: &[CoreParameter] = &[
 /// Parameters that users of the reference, or of the documentation, may try and that this version refuses.
 static REFUSED: &[&str] = &[
     "striderate",
-    "dryrun",
     "duration",
     "warmup",
     "rate_profile",

@@ -4,12 +4,12 @@
 use super::SessionError;
 use super::parameters;
 use crate::adapters::{ADAPTERS, AdapterRow};
-use crate::plan::{self, Body, OpPlan};
+use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
 use crate::sequence::{self, Sequencer};
-use crate::span::{Diagnostic, Text, nearest};
+use crate::span::{Diagnostic, Severity, Text, nearest};
 use crate::units::{self, Rate};
-use crate::workload::tags::TagFilter;
+use crate::workload::tags::{self, TagFilter};
 use crate::workload::{self, LoadOptions, OpTemplate, Workload};
 use indexmap::IndexMap;
 use std::ops::Range;
@@ -86,6 +86,9 @@ impl Prepared {
 
     /// An op of this activity writes its text to the process's standard output.
     pub fn uses_stdout(&self) -> bool {
+        if self.ops.iter().any(|op| op.plan.dry_run == Some(DryRun::Emit)) {
+            return true;
+        }
         self.drivers().iter().any(|row| row.name == "stdout")
             && self.parameters.get("filename").is_none_or(|name| name == "stdout")
     }
@@ -191,7 +194,7 @@ fn field<'a>(op: &'a OpTemplate, name: &str) -> Option<&'a workload::Node> {
 }
 
 fn op_driver(
-    op: &OpTemplate,
+    op: &mut OpTemplate,
     default: &'static AdapterRow,
     notices: &mut Vec<Diagnostic>,
 ) -> Result<&'static AdapterRow, Diagnostic> {
@@ -202,7 +205,11 @@ fn op_driver(
     if let Some(node) = field(op, "type") {
         let name = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
         match driver(&name) {
-            Ok(row) => return Ok(row),
+            Ok(row) => {
+                // It is no field of what is sent.
+                op.op.shift_remove("type");
+                return Ok(row);
+            }
             // The reference takes any `type` for a driver's name and fails; some of its own files carry one
             // that means something else.
             Err(_) if op.params.contains_key("type") => notices.push(
@@ -224,9 +231,24 @@ fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
     })
 }
 
-/// Parameters of an op that have a meaning for the engine or for a driver; others are noticed once per name.
-const OP_PARAMETERS: &[&str] =
-    &["ratio", "driver", "type", "instrument", "name", "database", "connection", "newline", "suffix"];
+/// Parameters of an op that have a meaning here, or a message of their own; others are noticed once per name.
+const OP_PARAMETERS: &[&str] = &[
+    "ratio",
+    "driver",
+    "type",
+    "instrument",
+    "name",
+    "database",
+    "connection",
+    "space",
+    "dryrun",
+    "start-timers",
+    "stop-timers",
+    "verifier",
+    "verifier-init",
+    "verifier-imports",
+    "expected-result",
+];
 
 /// Prepares an activity. Everything that can be wrong before contact is said here.
 pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
@@ -241,7 +263,9 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
     if bare {
         match default.synthesise {
             Some(make) => {
-                ops.push(make(&workload.document_bindings, &parameters).map_err(Diagnostic::error)?)
+                let op = make(&workload.document_bindings, &parameters).map_err(Diagnostic::error)?;
+                tags::check(&op, &workload)?;
+                ops.push(op);
             }
             None => {
                 return Err(Diagnostic::error(format!(
@@ -256,7 +280,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
 
     let mut drivers: Vec<&str> = vec![default.name];
     let mut chosen = Vec::new();
-    for op in &ops {
+    for op in &mut ops {
         let row = op_driver(op, default, &mut notices)?;
         if !drivers.contains(&row.name) {
             drivers.push(row.name);
@@ -275,6 +299,11 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         })?,
     };
 
+    let dry_run = match get("dryrun") {
+        None => DryRun::None,
+        Some(text) => DryRun::parse(text).map_err(Diagnostic::error)?,
+    };
+
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
     let mut failures = Vec::new();
     let mut prepared: Vec<PreparedOp> = Vec::new();
@@ -283,13 +312,22 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
             continue;
         }
         match plan::compile(op, row.form) {
-            Ok(compiled) => {
+            Ok(mut compiled) => {
                 notices.extend(compiled.notices);
+                let found = (row.check)(&compiled.plan);
+                let (wrong, odd): (Vec<_>, Vec<_>) =
+                    found.into_iter().partition(|found| found.severity == Severity::Error);
+                notices.extend(odd);
+                failures.extend(wrong.into_iter().map(|error| match error.location {
+                    Some(_) => error,
+                    None => error.at(op.location.clone()),
+                }));
+                let dry_run = *compiled.plan.dry_run.get_or_insert(dry_run);
                 prepared.push(PreparedOp {
                     name: op.name.clone(),
                     driver: row,
                     ratio: *ratio,
-                    writes: writes(&compiled.plan),
+                    writes: writes(&compiled.plan) && dry_run != DryRun::Op,
                     plan: compiled.plan,
                     mean_bytes: None,
                 });
@@ -352,6 +390,12 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
     };
     notices.extend(policy.notices().iter().map(Diagnostic::warning));
     let mut notes = Vec::new();
+    let bound_only = prepared.iter().filter(|op| op.plan.dry_run == Some(DryRun::Op)).count();
+    if bound_only == prepared.len() {
+        notes.push("dry run: ops are made and not sent".to_owned());
+    } else if bound_only > 0 {
+        notes.push(format!("dry run: {bound_only} of {} ops are made and not sent", prepared.len()));
+    }
     if asked > 1000 && get("threads").is_none() {
         notes.push("1 thread runs one op at a time; threads=N or threads=auto runs more".to_owned());
     }

@@ -2,24 +2,40 @@
 
 use super::super::{Dispenser, Failure, Outcome, Run, Scratch};
 use super::defaults::{Choice, Defaults};
-use super::failure;
 use super::uri::Secrets;
+use super::{failure, wrong_database_name};
 use crate::functions::Context;
-use crate::plan::{BindError, CommandTemplate};
-use ::mongodb::Database;
+use crate::plan::{BindError, CommandTemplate, TextTemplate, extended_json};
+use ::mongodb::{Client, Database};
 use bson::{Bson, Document, RawDocumentBuf};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// What all ops of one activity share.
 pub(super) struct Shared {
+    pub(super) client: Client,
+    /// Of all commands that do not name their own.
     pub(super) database: Database,
     pub(super) defaults: Defaults,
     pub(super) secrets: Secrets,
 }
 
+/// Where the commands of an op go.
+enum Place {
+    /// Always there.
+    Fixed(Database),
+    /// To the database of this name, which depends on the cycle.
+    Bound(TextTemplate),
+}
+
 pub(super) struct CommandDispenser {
+    /// `block__op`.
+    name: String,
     template: CommandTemplate,
+    place: Place,
+    /// Replies are printed.
+    emits: bool,
     shared: Arc<Shared>,
     /// What the connection string adds, decided with the first command: where all holes are filled in place
     /// the keys of the command do not change.
@@ -29,8 +45,29 @@ pub(super) struct CommandDispenser {
 }
 
 impl CommandDispenser {
-    pub(super) fn new(template: CommandTemplate, shared: Arc<Shared>) -> CommandDispenser {
-        CommandDispenser { template, shared, choice: OnceLock::new(), longest: AtomicUsize::new(0) }
+    pub(super) fn new(
+        name: String,
+        template: CommandTemplate,
+        database: Option<TextTemplate>,
+        shared: Arc<Shared>,
+        emits: bool,
+    ) -> CommandDispenser {
+        let place = match database {
+            None => Place::Fixed(shared.database.clone()),
+            Some(text) => match text.literal() {
+                Some(name) => Place::Fixed(shared.client.database(name)),
+                None => Place::Bound(text),
+            },
+        };
+        CommandDispenser {
+            name,
+            template,
+            place,
+            emits,
+            shared,
+            choice: OnceLock::new(),
+            longest: AtomicUsize::new(0),
+        }
     }
 
     fn choice(&self, command: &[u8]) -> Choice {
@@ -43,7 +80,16 @@ impl CommandDispenser {
         }
     }
 
-    async fn send(&self, command: Vec<u8>) -> Outcome {
+    /// Prints a reply on a line of its own, as canonical extended JSON.
+    fn emit(&self, cycle: i64, reply: &Document) -> io::Result<()> {
+        let text = match reply.to_vec() {
+            Ok(bytes) => extended_json::canonical(&bytes).unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        writeln!(io::stdout().lock(), "{cycle}\t{}\t{text}", self.name)
+    }
+
+    async fn send(&self, cycle: i64, command: Vec<u8>, target: &str) -> Outcome {
         let bytes_sent = command.len() as u64;
         let selection =
             self.shared.defaults.selection.as_ref().filter(|_| self.choice(&command).read_preference);
@@ -59,16 +105,33 @@ impl CommandDispenser {
                 return Outcome { bytes_sent, docs_returned: 0, failure: Some(failure) };
             }
         };
-        let mut action = self.shared.database.run_raw_command(command);
+        let bound;
+        let database = match &self.place {
+            Place::Fixed(database) => database,
+            Place::Bound(_) => {
+                bound = self.shared.client.database(target);
+                &bound
+            }
+        };
+        let mut action = database.run_raw_command(command);
         if let Some(selection) = selection {
             action = action.selection_criteria(selection.clone());
         }
         match action.await {
-            Ok(reply) => Outcome {
-                bytes_sent,
-                docs_returned: documents(&reply),
-                failure: failure::of_partial_write(&reply),
-            },
+            Ok(reply) => {
+                let mut failure = failure::of_partial_write(&reply);
+                if self.emits
+                    && let Err(error) = self.emit(cycle, &reply)
+                {
+                    failure.get_or_insert(Failure {
+                        name: "WriteFailed".into(),
+                        exception: Some("RuntimeException"),
+                        message: format!("the reply cannot be printed: {error}"),
+                        partial: false,
+                    });
+                }
+                Outcome { bytes_sent, docs_returned: documents(&reply), failure }
+            }
             Err(error) => {
                 let mut failure = failure::of_error(&error, &self.shared.secrets);
                 if failure.name == "NamespaceExists" && self.template.command() == Some("create") {
@@ -90,6 +153,10 @@ impl Dispenser for CommandDispenser {
         let longest = self.longest.load(Relaxed);
         bytes.reserve(longest);
         self.template.bind(cycle, context, bytes)?;
+        if let Place::Bound(name) = &self.place {
+            bind_name(name, &self.name, cycle, context, &mut scratch.target)?;
+        }
+        let bytes = &mut scratch.bytes;
         let choice = self.choice(bytes);
         self.shared.defaults.append(choice, bytes);
         if bytes.len() > longest {
@@ -98,10 +165,34 @@ impl Dispenser for CommandDispenser {
         Ok(())
     }
 
-    fn run<'a>(&'a self, _cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
+    fn run<'a>(&'a self, cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
         // The driver wants to own what it sends.
         let command = if scratch.keep { scratch.bytes.clone() } else { std::mem::take(&mut scratch.bytes) };
-        Run::Pending(Box::pin(self.send(command)))
+        Run::Pending(Box::pin(self.send(cycle, command, &scratch.target)))
+    }
+}
+
+/// Makes the database name of a cycle in `target`.
+fn bind_name(
+    name: &TextTemplate,
+    op: &str,
+    cycle: i64,
+    context: &mut Context,
+    target: &mut String,
+) -> Result<(), BindError> {
+    let fail = |message| Err(BindError::Render { op: op.to_owned(), cycle, message });
+    let mut bytes = std::mem::take(target).into_bytes();
+    bytes.clear();
+    name.bind(cycle, context, &mut bytes)?;
+    match String::from_utf8(bytes) {
+        Ok(bound) => match wrong_database_name(&bound) {
+            None => {
+                *target = bound;
+                Ok(())
+            }
+            Some(wrong) => fail(format!("database `{bound}`: the name {wrong}")),
+        },
+        Err(_) => fail("the name of the database is not UTF-8 text".to_owned()),
     }
 }
 

@@ -14,7 +14,8 @@ mod uri;
 pub use uri::redact;
 
 use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts};
-use crate::plan::{Body, Form, OpPlan};
+use crate::plan::{Body, DryRun, Form, OpPlan, TextTemplate};
+use crate::span::Diagnostic;
 use ::mongodb::error::{Error, ErrorKind};
 use ::mongodb::options::{
     Acknowledgment, ClientOptions, Compressor, DriverInfo, ReadPreference, SelectionCriteria, ServerApi,
@@ -33,6 +34,7 @@ pub static ROW: AdapterRow = AdapterRow {
     name: "mongodb",
     help: "sends each op as a database command to a MongoDB deployment, through the official driver",
     form: Form::Command,
+    check,
     parameters: &[
         Parameter {
             name: "connection",
@@ -122,7 +124,8 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
             secrets.scrub(&failure::words(&error.kind))
         ))
     })?;
-    let shared = Arc::new(Shared { database: client.database(&database), defaults, secrets });
+    let shared =
+        Arc::new(Shared { client: client.clone(), database: client.database(&database), defaults, secrets });
     let mut adapter = MongoAdapter { client, shared, facts: TargetFacts::default(), shown, user, check };
     let answer = tokio::time::timeout(patience, adapter.admin(doc! { "ping": 1 })).await;
     if let Err(error) = answer.unwrap_or_else(|_| Err(ErrorKind::from(std::io::ErrorKind::TimedOut).into())) {
@@ -134,22 +137,34 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     Ok(Arc::new(adapter))
 }
 
-/// The database of all commands. Characters that no server takes are refused here, where it can be said what
-/// to change.
+/// The database of all commands that do not name their own.
 fn database_name(given: Option<&str>, options: &ClientOptions) -> Result<String, AdapterError> {
     let name = given.or(options.default_database.as_deref()).unwrap_or(DEFAULT_DATABASE);
-    let wrong = match name {
+    match wrong_database_name(name) {
+        None => Ok(name.to_owned()),
+        Some(wrong) => Err(AdapterError::Configuration(format!("database={name}: the name {wrong}"))),
+    }
+}
+
+/// What is wrong with the name of a database. Characters that no server takes are refused here, where it can be
+/// said what to change.
+fn wrong_database_name(name: &str) -> Option<String> {
+    match name {
         "" => Some("is empty".to_owned()),
         name if name.len() > 63 => Some("is longer than 63 bytes".to_owned()),
         name => name
             .chars()
             .find(|c| ['/', '\\', '.', ' ', '"', '$', '\0'].contains(c))
             .map(|c| format!("holds {c:?}, which a database name cannot")),
-    };
-    match wrong {
-        None => Ok(name.to_owned()),
-        Some(wrong) => Err(AdapterError::Configuration(format!("database={name}: the name {wrong}"))),
     }
+}
+
+fn check(plan: &OpPlan) -> Vec<Diagnostic> {
+    let name = plan.database.as_ref().and_then(TextTemplate::literal);
+    let wrong = name.and_then(|name| Some((name, wrong_database_name(name)?)));
+    let error =
+        |(name, wrong)| Diagnostic::error(format!("op `{}`: database `{name}`: the name {wrong}", plan.name));
+    wrong.map(error).into_iter().collect()
 }
 
 /// Sets what the connection string leaves open.
@@ -325,7 +340,11 @@ impl Adapter for MongoAdapter {
 
     fn dispenser(&self, plan: OpPlan) -> Result<Arc<dyn Dispenser>, AdapterError> {
         match plan.body {
-            Body::Command(template) => Ok(Arc::new(CommandDispenser::new(template, self.shared.clone()))),
+            Body::Command(template) => {
+                let emits = plan.dry_run == Some(DryRun::Emit);
+                let shared = self.shared.clone();
+                Ok(Arc::new(CommandDispenser::new(plan.name, template, plan.database, shared, emits)))
+            }
             Body::Text(_) | Body::Fields(_) => Err(AdapterError::Configuration(format!(
                 "{}: the mongodb driver runs database commands, and this op is none",
                 plan.name
