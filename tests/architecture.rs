@@ -16,6 +16,7 @@ const LAW: &[(&str, &[&str])] = &[
     ("sequence", &[]),
     ("wire", &[]),
     ("metrics", &[]),
+    ("redact", &[]),
     // floor 1
     ("workload", &["span", "units"]),
     ("recipe", &["span"]),
@@ -23,13 +24,13 @@ const LAW: &[(&str, &[&str])] = &[
     ("policy", &["span", "units"]),
     ("rate", &["units"]),
     ("server", &["wire"]),
-    ("report", &["metrics", "units"]),
+    ("report", &["metrics", "units", "redact"]),
     // floor 2
     ("bindings", &["recipe", "functions", "value", "span"]),
     // floor 3; `functions` for the Context that a template binds with
     ("plan", &["workload", "bindings", "functions", "value", "span", "units"]),
     // floor 4; `functions` likewise, `workload` and `span` through the op that stdout makes of bare bindings
-    ("adapters", &["plan", "wire", "value", "span", "units", "functions", "workload"]),
+    ("adapters", &["plan", "wire", "value", "span", "units", "functions", "workload", "redact"]),
     // floor 5; of `plan` only what an adapter's trait names, `functions` for the Context it owns per thread
     ("engine", &["plan", "adapters", "sequence", "rate", "policy", "metrics", "units", "functions"]),
     // floor 6
@@ -42,6 +43,7 @@ const LAW: &[(&str, &[&str])] = &[
             "sequence",
             "wire",
             "metrics",
+            "redact",
             "workload",
             "recipe",
             "functions",
@@ -64,6 +66,7 @@ const LAW: &[(&str, &[&str])] = &[
             "sequence",
             "wire",
             "metrics",
+            "redact",
             "workload",
             "recipe",
             "functions",

@@ -1,17 +1,23 @@
 //! Words → session → report → exit code. Draws the bar; owns nothing that a room could own.
 
+mod check;
 pub mod eval;
+mod help;
 pub mod looking;
+mod plan;
 mod screen;
 pub mod server;
 pub mod show;
+mod verbs;
 mod words;
 
 use crate::adapters::ADAPTERS;
-use crate::functions;
+use crate::redact;
 use crate::report::{self, Destination};
 use crate::session::{self, SessionError, Settings, prepare, target};
 use crate::span::{Diagnostic, Text};
+use crate::workload::{self, LoadOptions};
+use indexmap::IndexMap;
 use screen::Screen;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
@@ -21,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Instant, SystemTime};
 use tokio::sync::watch;
-use words::{Options, ProgressMode, Request, WordsError};
+use words::{Options, ProgressMode, Request, Topic, WordsError};
 
 /// Exit codes, as the command line's documentation has them.
 mod exit {
@@ -65,7 +71,7 @@ fn tell(diagnostics: &[Diagnostic]) {
     let color = use_color();
     for diagnostic in diagnostics {
         // A closed stderr leaves nobody to tell.
-        let _ = writeln!(io::stderr(), "{}", diagnostic.render(color).trim_end());
+        let _ = writeln!(io::stderr(), "{}", redact::passwords(diagnostic.render(color).trim_end()));
     }
 }
 
@@ -76,7 +82,7 @@ fn fail(error: &SessionError) -> u8 {
             exit::USAGE
         }
         SessionError::Target(message) => {
-            tell(&[Diagnostic::error(report::redact::passwords(message))]);
+            tell(&[Diagnostic::error(message)]);
             exit::UNREACHABLE
         }
     }
@@ -104,18 +110,19 @@ fn dispatch(args: &[OsString]) -> u8 {
         }
         Err(WordsError::Clap(error)) => {
             let code = if error.use_stderr() { exit::USAGE } else { exit::DONE };
+            if code == exit::DONE {
+                return written(write!(io::stdout(), "{error}").map(|()| code));
+            }
             // Nobody is left to tell where even the message cannot be written.
-            let _ = error.print();
+            let _ = write!(io::stderr(), "{}", redact::passwords(&error.to_string()));
             return code;
         }
     };
     let mut out = io::stdout().lock();
     match request {
         Request::Hello => written(out.write_all(HELLO.as_bytes()).map(|()| exit::DONE)),
-        Request::Help => {
-            use clap::CommandFactory;
-            written(write!(out, "{}", Options::command().render_long_help()).map(|()| exit::DONE))
-        }
+        Request::Help(topic) => explain(&topic, &options, &mut out),
+        Request::Completions(shell) => written(out.write_all(&help::completions(shell)).map(|()| exit::DONE)),
         Request::ListDrivers => {
             let list: String = ADAPTERS.iter().map(|row| format!("{}\n", row.name)).collect();
             written(out.write_all(list.as_bytes()).map(|()| exit::DONE))
@@ -124,11 +131,44 @@ fn dispatch(args: &[OsString]) -> u8 {
             std::mem::drop(out);
             serve(port, data_dir, drop)
         }
-        Request::Run { commands, notices, progress } => {
+        Request::Run { script, progress } => {
             std::mem::drop(out);
-            run(args, &options, commands, &notices, progress)
+            let notices = script.notices.clone();
+            match script.commands() {
+                Ok(commands) => run(args, &options, commands, &notices, progress),
+                Err(error) => {
+                    tell(&[error]);
+                    exit::USAGE
+                }
+            }
         }
         other => looking(&options, other, &mut out),
+    }
+}
+
+/// `nbrs help …`.
+fn explain(topic: &Topic, options: &Options, out: &mut dyn Write) -> u8 {
+    let text = match topic {
+        Topic::Everything => Ok(help::command().render_long_help().to_string()),
+        Topic::Verb(name) => {
+            Ok(verbs::find(name).map_or_else(|| help::command().render_long_help().to_string(), help::verb))
+        }
+        Topic::Functions { markdown: true } => Ok(help::functions_markdown()),
+        Topic::Functions { markdown: false } => Ok(help::functions()),
+        Topic::Function(name) => help::function_row(name).map(help::function).map_err(|error| vec![error]),
+        Topic::Driver(name) => prepare::driver(name).map(help::driver).map_err(|error| vec![error]),
+        Topic::Workload(name) => {
+            let params = IndexMap::new();
+            workload::load(name, &LoadOptions { includes: &options.include, params: &params })
+                .map(|workload| help::workload(&workload, name))
+        }
+    };
+    match text {
+        Ok(text) => written(out.write_all(text.as_bytes()).map(|()| exit::DONE)),
+        Err(errors) => {
+            tell(&errors);
+            exit::USAGE
+        }
     }
 }
 
@@ -136,13 +176,8 @@ fn dispatch(args: &[OsString]) -> u8 {
 fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
     match request {
         Request::Show { parameters, json } => {
-            let asked = prepare::Request {
-                parameters: &parameters,
-                includes: &options.include,
-                scenario: None,
-                step: None,
-            };
-            let prepared = match prepare::prepare(&asked) {
+            let asked = prepare::Request::of(parameters);
+            let prepared = match prepare::prepare(&asked, &options.include) {
                 Ok(prepared) => prepared,
                 Err(error) => return fail(&error),
             };
@@ -152,13 +187,7 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             written(show::run(&shown, out).map(|bound| if bound { exit::DONE } else { exit::OP_ERRORS }))
         }
         Request::Describe { parameters, json } => {
-            let asked = prepare::Request {
-                parameters: &parameters,
-                includes: &options.include,
-                scenario: None,
-                step: None,
-            };
-            match prepare::select(&asked) {
+            match prepare::select(&prepare::Request::of(parameters), &options.include) {
                 Ok(selected) => {
                     tell(&selected.notices);
                     written(looking::describe(&selected.ops, json, out).map(|()| exit::DONE))
@@ -166,8 +195,17 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
                 Err(error) => fail(&error),
             }
         }
+        Request::Plan { script, json } => {
+            tell(&script.notices);
+            written(plan::run(&script, json, out).map(|()| exit::DONE))
+        }
+        Request::Check { files, parameters, strict, json } => {
+            let includes = &options.include;
+            let asked = check::Check { files: &files, parameters: &parameters, includes, strict, json };
+            written(check::run(&asked, out).map(|good| if good { exit::DONE } else { exit::USAGE }))
+        }
         Request::Eval { recipe, from, at, json } => evaluate(recipe, from, at.as_deref(), json, out),
-        Request::ListFunctions => written(list_functions(out).map(|()| exit::DONE)),
+        Request::ListFunctions => written(out.write_all(help::functions().as_bytes()).map(|()| exit::DONE)),
         Request::ListWorkloads => listed(looking::list_workloads(&options.include, out)),
         Request::ListScenarios => listed(looking::list_scenarios(&options.include, out)),
         Request::Copy(name) => match looking::copy(&name, Path::new(".")) {
@@ -179,7 +217,8 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
         },
         // Those are dispatched before.
         Request::Hello
-        | Request::Help
+        | Request::Help(_)
+        | Request::Completions(_)
         | Request::ListDrivers
         | Request::Server { .. }
         | Request::Run { .. } => exit::USAGE,
@@ -233,20 +272,6 @@ fn recipes_of(file: &Path) -> io::Result<Vec<Text>> {
         start += line.len();
     }
     Ok(recipes)
-}
-
-/// Every function with what it does, by family.
-fn list_functions(out: &mut dyn Write) -> io::Result<()> {
-    let width = functions::all().map(|row| row.name.len()).max().unwrap_or(0);
-    let mut family = None;
-    for row in functions::all() {
-        if family != Some(row.category) {
-            writeln!(out, "# {}", row.category.name())?;
-            family = Some(row.category);
-        }
-        writeln!(out, "{:width$}  {}", row.name, row.doc)?;
-    }
-    Ok(())
 }
 
 /// A list with what could not be listed.
@@ -309,6 +334,7 @@ fn run(
         includes: options.include.clone(),
         data_dir: options.data_dir.clone(),
         connection: std::env::var("NBRS_CONNECTION").ok().filter(|uri| !uri.is_empty()),
+        keep_going: options.keep_going,
     };
     let screen = Arc::new(Screen::new(progress, matches!(destination, Some(Destination::Stdout))));
     let started = SystemTime::now();

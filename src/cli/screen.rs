@@ -4,6 +4,7 @@
 use super::words::ProgressMode;
 use crate::engine::{Ended, Progress};
 use crate::metrics::Frame;
+use crate::redact;
 use crate::report::{self, Bar, Bars, Interval, Standing};
 use crate::session::{Finished, Head, View};
 use crate::span::Diagnostic;
@@ -249,7 +250,7 @@ impl View for Screen {
 
     fn warn(&self, _head: &Head, op: &str, cycle: u64, name: &str, message: &str) {
         let text = format!("{op}, cycle {cycle}: {name}: {message}");
-        let warning = Diagnostic::warning(report::redact::passwords(&text))
+        let warning = Diagnostic::warning(redact::passwords(&text))
             .help(format!("further {name} are counted, not shown"));
         self.bars.println(warning.render(self.color).trim_end());
     }

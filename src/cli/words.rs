@@ -1,12 +1,15 @@
 //! argv → [`Request`]: options by clap, words by the grammar of the reference (verbs, `k=v`, workload names).
 
-use crate::session::{self, parameters};
-use crate::span::{Diagnostic, nearest};
-use crate::workload::{self, LoadOptions, scenario};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use super::help;
+use super::verbs::{self, is_command};
+use crate::session::{self, parameters, steps};
+use crate::span::{Diagnostic, Text, nearest};
+use crate::workload::scenario::PlannedStep;
+use clap::{FromArgMatches, Parser, ValueEnum};
+use clap_complete::Shell;
 use indexmap::IndexMap;
-use regex::Regex;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,16 +19,6 @@ use std::time::Duration;
     name = "nbrs",
     version,
     about = "Finds out what a MongoDB deployment can take",
-    override_usage = "nbrs run workload=NAME [tags=FILTER] [cycles=N] [threads=N] [cyclerate=R] [k=v…]\n       \
-                      nbrs WORKLOAD [SCENARIO…] [k=v…]\n       \
-                      nbrs start k=v… [await ALIAS] [stop ALIAS] [waitmillis N]\n       \
-                      nbrs eval RECIPE [--at LIST] [--json]\n       \
-                      nbrs show workload=NAME [tags=FILTER] [cycles=N] [k=v…] [--json]\n       \
-                      nbrs describe workload=NAME [tags=FILTER] [k=v…] [--json]\n       \
-                      nbrs server [--port P] [--data-dir D] [--drop]",
-    after_help = "Results go to stdout; header, progress, notices and errors to stderr.\n\
-                  Exit codes: 0 done, 1 ended by op errors, 2 usage or configuration, 3 target unreachable,\n\
-                  130 interrupted, 143 terminated.",
     disable_help_subcommand = true,
     args_override_self = false
 )]
@@ -58,13 +51,26 @@ pub struct Options {
     /// Print JSON
     #[arg(long, help_heading = "Looking")]
     pub json: bool,
+    /// Warnings are errors too
+    #[arg(long, help_heading = "Looking")]
+    pub strict: bool,
+    /// Print Markdown
+    #[arg(long, help_heading = "Looking")]
+    pub markdown: bool,
+
+    /// Take further words from a file, one a line; lines that begin with `#` are comments
+    #[arg(long, value_name = "FILE", help_heading = "Words")]
+    pub argsfile: Option<PathBuf>,
 
     /// A folder to look for workloads in; may be given again
-    #[arg(long, value_name = "DIR", help_heading = "Running")]
+    #[arg(long, value_name = "DIR", help_heading = "Words")]
     pub include: Vec<PathBuf>,
     /// Where the embedded server keeps its data
     #[arg(long, value_name = "D", help_heading = "Running")]
     pub data_dir: Option<PathBuf>,
+    /// A step that fails does not keep the steps after it from running
+    #[arg(long, help_heading = "Running")]
+    pub keep_going: bool,
     /// `bar`, `console:1s` (a line per interval) or `none`
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     pub progress: Option<String>,
@@ -101,9 +107,6 @@ const REFUSED_OPTIONS: &[&str] = &[
     "max",
     "hold",
     "html",
-    "strict",
-    "argsfile",
-    "keep-going",
     "hdr-digits",
     "session-name",
     "show-script",
@@ -112,11 +115,7 @@ const REFUSED_OPTIONS: &[&str] = &[
 ];
 
 /// Verbs of the command line that this version has not: refused by name.
-const REFUSED_VERBS: &[&str] =
-    &["plan", "check", "ycsb", "findmax", "compare", "merge", "report", "completions", "script", "fragment"];
-
-const RUN_VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];
-const OWN_VERBS: &[&str] = &["eval", "show", "describe", "server", "help"];
+const REFUSED_VERBS: &[&str] = &["ycsb", "findmax", "compare", "merge", "report", "script", "fragment"];
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +133,7 @@ pub enum ProgressMode {
 pub enum Request {
     /// No words at all: what to paste first.
     Hello,
-    Help,
+    Help(Topic),
     ListWorkloads,
     ListScenarios,
     ListDrivers,
@@ -154,16 +153,37 @@ pub enum Request {
         parameters: IndexMap<String, String>,
         json: bool,
     },
+    Plan {
+        script: Script,
+        json: bool,
+    },
+    Check {
+        files: Vec<String>,
+        parameters: IndexMap<String, String>,
+        strict: bool,
+        json: bool,
+    },
+    Completions(Shell),
     Server {
         port: u16,
         data_dir: Option<PathBuf>,
         drop: bool,
     },
     Run {
-        commands: Vec<session::Command>,
-        notices: Vec<Diagnostic>,
+        script: Script,
         progress: ProgressMode,
     },
+}
+
+/// What `nbrs help` is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Topic {
+    Everything,
+    Verb(String),
+    Function(String),
+    Functions { markdown: bool },
+    Workload(String),
+    Driver(String),
 }
 
 /// A command line that is no request.
@@ -188,15 +208,19 @@ impl From<Vec<Diagnostic>> for WordsError {
 
 /// Reads `args` (the first is the program's name).
 pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
+    let args = with_args_files(args)?;
     for arg in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
         let name = arg.strip_prefix("--").unwrap_or("").split('=').next().unwrap_or("");
         if REFUSED_OPTIONS.contains(&name) {
-            return Err(Diagnostic::error(format!("this version of nbrs has no option `--{name}`"))
-                .help("`nbrs --help` lists what there is")
-                .into());
+            let help = match name {
+                "show-script" => "`nbrs plan WORKLOAD SCENARIO` prints what the steps come to",
+                _ => "`nbrs --help` lists what there is",
+            };
+            let error = Diagnostic::error(format!("this version of nbrs has no option `--{name}`"));
+            return Err(error.help(help).into());
         }
     }
-    let matches = Options::command().try_get_matches_from(args).map_err(WordsError::Clap)?;
+    let matches = help::command().try_get_matches_from(&args).map_err(WordsError::Clap)?;
     let options = Options::from_arg_matches(&matches).map_err(WordsError::Clap)?;
     let given: Vec<&str> = matches
         .ids()
@@ -206,6 +230,61 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
         .collect();
     let request = request(&options, &given)?;
     Ok((options, request))
+}
+
+/// The longest file of arguments.
+const MAX_ARGS_FILE: u64 = 1_000_000;
+
+/// `args` with each `--argsfile FILE` replaced by the arguments in that file, one a line. An option and its
+/// value may share a line.
+fn with_args_files(args: &[OsString]) -> Result<Vec<OsString>, Diagnostic> {
+    let mut out = Vec::new();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let file = match arg.to_str() {
+            Some("--argsfile") => args.next().cloned().ok_or_else(|| {
+                Diagnostic::error("`--argsfile` needs the name of a file").help("--argsfile my.args")
+            })?,
+            Some(text) => match text.strip_prefix("--argsfile=") {
+                Some(file) => OsString::from(file),
+                None => {
+                    out.push(arg.clone());
+                    continue;
+                }
+            },
+            None => {
+                out.push(arg.clone());
+                continue;
+            }
+        };
+        let shown = file.to_string_lossy().into_owned();
+        let mut text = String::new();
+        std::fs::File::open(&file)
+            .and_then(|file| file.take(MAX_ARGS_FILE).read_to_string(&mut text))
+            .map_err(|error| Diagnostic::error(format!("--argsfile: cannot read `{shown}`: {error}")))?;
+        let whole = Text::of_source(shown, text.as_str());
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let word = line.trim();
+            let at = whole.locate(start..start + line.len());
+            start += line.len();
+            if word.is_empty() || word.starts_with('#') {
+                continue;
+            }
+            if word.starts_with("--argsfile") {
+                return Err(Diagnostic::error("a file of arguments names another one")
+                    .at(at)
+                    .help("give both on the command line"));
+            }
+            match word.split_once(char::is_whitespace) {
+                Some((option, value)) if option.starts_with("--") && !option.contains('=') => {
+                    out.extend([OsString::from(option), OsString::from(value.trim_start())]);
+                }
+                _ => out.push(OsString::from(word)),
+            }
+        }
+    }
+    Ok(out)
 }
 
 fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
@@ -240,20 +319,23 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
         return Ok(Request::Hello);
     };
     let rest = &options.words[1..];
+    let takes = verbs::find(first).map_or(verbs::RUN_OPTIONS, |verb| verb.options);
+    if !REFUSED_VERBS.contains(&first.as_str()) {
+        only(given, verbs::find(first).map_or("a run", |verb| verb.name), takes)?;
+    }
     match first.as_str() {
-        "help" => {
-            only(given, "help", &[])?;
-            match rest.first() {
-                None => Ok(Request::Help),
-                Some(topic) => {
-                    Err(Diagnostic::error(format!("this version of nbrs has no help on `{topic}`"))
-                        .help("`nbrs --help`, `nbrs --list-functions`, `nbrs --list-scenarios`")
-                        .into())
-                }
+        "help" => Ok(Request::Help(topic(rest, options.markdown)?)),
+        "completions" => match rest {
+            [shell] => {
+                Ok(Request::Completions(Shell::from_str(shell, false).map_err(|_| shells(Some(shell)))?))
             }
-        }
+            [] => Err(shells(None).into()),
+            [_, extra, ..] => {
+                Err(Diagnostic::error(format!("`completions` takes one word; `{extra}` is one too many"))
+                    .into())
+            }
+        },
         "eval" => {
-            only(given, "eval", &["at", "from", "json"])?;
             if let Some(extra) = rest.get(1) {
                 return Err(Diagnostic::error(format!(
                     "`eval` takes one recipe; `{extra}` is one word too many"
@@ -277,7 +359,6 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             }
         }
         "show" | "describe" => {
-            only(given, first, &["json", "include"])?;
             let (parameters, left) = take_parameters(rest)?;
             if let Some(extra) = left.first() {
                 return Err(Diagnostic::error(format!("`{first}` takes k=v words only, not `{extra}`"))
@@ -292,7 +373,6 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             })
         }
         "server" => {
-            only(given, "server", &["port", "data_dir", "drop"])?;
             if let Some(extra) = rest.first() {
                 return Err(Diagnostic::error(format!("`server` takes options only, not `{extra}`"))
                     .help("nbrs server --port 27017 --data-dir ./data")
@@ -309,13 +389,78 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
                 .help(format!("`nbrs --help` lists what there is; ./{verb}.yaml reaches a file of that name"))
                 .into())
         }
+        "plan" => {
+            if rest.is_empty() {
+                return Err(Diagnostic::error("`plan` needs a workload")
+                    .help("nbrs plan mongodb-keyvalue2 default rampup-cycles=10k")
+                    .into());
+            }
+            let script = Script::read(rest, &options.include)?;
+            Ok(Request::Plan { script, json: options.json })
+        }
+        "check" => {
+            let count = rest.iter().take_while(|word| !is_parameter(word)).count();
+            let (files, rest) = rest.split_at(count);
+            let (parameters, left) = take_parameters(rest)?;
+            if let Some(extra) = left.first() {
+                return Err(Diagnostic::error(format!("`{extra}` stands behind k=v words"))
+                    .help("files first: nbrs check FILE… [k=v…]")
+                    .into());
+            }
+            if files.is_empty() {
+                return Err(Diagnostic::error("`check` needs a file").help("nbrs check carts.yaml").into());
+            }
+            let files = files.to_vec();
+            Ok(Request::Check { files, parameters, strict: options.strict, json: options.json })
+        }
         _ => {
-            only(given, "a run", &["include", "data_dir", "progress", "report_json_to"])?;
             let progress = progress_mode(options.progress.as_deref())?;
-            let (commands, notices) = script(&options.words, &options.include)?;
-            Ok(Request::Run { commands, notices, progress })
+            Ok(Request::Run { script: Script::read(&options.words, &options.include)?, progress })
         }
     }
+}
+
+/// `k=v`, and not the path of a file.
+fn is_parameter(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '\\']))
+}
+
+fn topic(words: &[String], markdown: bool) -> Result<Topic, Diagnostic> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let topic = match words.as_slice() {
+        [] => Topic::Everything,
+        ["functions"] => Topic::Functions { markdown },
+        ["function", name] => Topic::Function((*name).to_owned()),
+        ["workload", name] => Topic::Workload((*name).to_owned()),
+        ["driver", name] => Topic::Driver((*name).to_owned()),
+        [verb] if verbs::find(verb).is_some() => Topic::Verb((*verb).to_owned()),
+        [kind @ ("function" | "workload" | "driver")] => {
+            return Err(Diagnostic::error(format!("`help {kind}` needs a name"))
+                .help(format!("`nbrs --list-{kind}s` lists them")));
+        }
+        [other, ..] => {
+            let known = verbs::VERBS.iter().map(|verb| verb.name);
+            let kinds = ["functions", "function", "workload", "driver"];
+            return Err(Diagnostic::error(format!("there is no help on `{}`", words.join(" "))).suggest(
+                other,
+                known.chain(kinds),
+                "nbrs help [VERB], nbrs help function NAME, nbrs help workload NAME, nbrs help driver NAME",
+            ));
+        }
+    };
+    if markdown && !matches!(topic, Topic::Functions { .. }) {
+        return Err(Diagnostic::error("`--markdown` goes with `nbrs help functions`"));
+    }
+    Ok(topic)
+}
+
+fn shells(given: Option<&str>) -> Diagnostic {
+    let error = match given {
+        Some(shell) => Diagnostic::error(format!("there are no completions for the shell `{shell}`")),
+        None => Diagnostic::error("`completions` needs the name of a shell"),
+    };
+    let names: Vec<String> = Shell::value_variants().iter().map(Shell::to_string).collect();
+    error.help(format!("there are {}", names.join(", ")))
 }
 
 fn dashed(id: &str) -> String {
@@ -390,124 +535,89 @@ fn take_parameters(words: &[String]) -> Result<(IndexMap<String, String>, &[Stri
     Ok((parameters, &[]))
 }
 
-/// Words of a run → commands, with the steps of named scenarios worked out.
-fn script(
-    words: &[String],
-    includes: &[PathBuf],
-) -> Result<(Vec<session::Command>, Vec<Diagnostic>), WordsError> {
-    let mut commands = Vec::new();
-    let mut notices = Vec::new();
-    let mut rest = words;
-    while let Some((word, after)) = rest.split_first() {
-        match word.as_str() {
-            "run" | "start" => {
-                let (parameters, left) = take_parameters(after)?;
-                if let Some(extra) = left.first().filter(|w| !is_command(w) && parameters.is_empty()) {
-                    return Err(Diagnostic::error(format!("`{word}` takes k=v words, not `{extra}`"))
-                        .help(format!("nbrs {word} workload={extra}"))
+/// One command of a run.
+#[derive(Debug, Clone)]
+pub enum Scripted {
+    /// `run k=v…` or `start k=v…`.
+    Activity { verb: String, parameters: IndexMap<String, String> },
+    /// `await`, `stop`, `forceStop` or `waitmillis`, and its word.
+    Simple { verb: String, argument: String },
+    /// From a scenario.
+    Step(PlannedStep),
+}
+
+/// The commands of a run in order, with the steps of named scenarios worked out.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    pub commands: Vec<Scripted>,
+    pub notices: Vec<Diagnostic>,
+}
+
+impl Script {
+    fn read(words: &[String], includes: &[PathBuf]) -> Result<Script, WordsError> {
+        let mut script = Script::default();
+        let mut rest = words;
+        while let Some((word, after)) = rest.split_first() {
+            match word.as_str() {
+                "run" | "start" => {
+                    let (parameters, left) = take_parameters(after)?;
+                    if let Some(extra) = left.first().filter(|w| !is_command(w) && parameters.is_empty()) {
+                        return Err(Diagnostic::error(format!("`{word}` takes k=v words, not `{extra}`"))
+                            .help(format!("nbrs {word} workload={extra}"))
+                            .into());
+                    }
+                    script.commands.push(Scripted::Activity { verb: word.clone(), parameters });
+                    rest = left;
+                }
+                verb if verbs::RUN_VERBS.contains(&verb) => {
+                    let Some((argument, left)) = after.split_first() else {
+                        let what = if word == "waitmillis" { "a number of milliseconds" } else { "an alias" };
+                        return Err(Diagnostic::error(format!("`{word}` needs {what}")).into());
+                    };
+                    steps::simple(word, argument)?;
+                    script.commands.push(Scripted::Simple { verb: word.clone(), argument: argument.clone() });
+                    rest = left;
+                }
+                _ if word.contains('=') => {
+                    return Err(Diagnostic::error(format!("`{word}` stands before any command"))
+                        .help(format!("nbrs run {word} …"))
                         .into());
                 }
-                commands.push(session::Command::Activity {
-                    parameters,
-                    wait: word == "run",
-                    scenario: None,
-                    step: None,
-                });
-                rest = left;
-            }
-            "await" | "stop" | "forceStop" | "waitmillis" => {
-                let Some((argument, left)) = after.split_first() else {
-                    let what = if word == "waitmillis" { "a number of milliseconds" } else { "an alias" };
-                    return Err(Diagnostic::error(format!("`{word}` needs {what}")).into());
-                };
-                commands.push(simple(word, argument)?);
-                rest = left;
-            }
-            _ if word.contains('=') => {
-                return Err(Diagnostic::error(format!("`{word}` stands before any command"))
-                    .help(format!("nbrs run {word} …"))
-                    .into());
-            }
-            _ if OWN_VERBS.contains(&word.as_str()) => {
-                return Err(Diagnostic::error(format!("`{word}` must be the first word")).into());
-            }
-            _ => {
-                let names: Vec<String> =
-                    after.iter().take_while(|w| !w.contains('=') && !is_command(w)).cloned().collect();
-                let (user, left) = take_parameters(&after[names.len()..])?;
-                let (planned, said) = scenario_commands(word, &names, &user, includes)?;
-                commands.extend(planned);
-                notices.extend(said);
-                rest = left;
+                _ if verbs::find(word).is_some() => {
+                    return Err(Diagnostic::error(format!("`{word}` must be the first word")).into());
+                }
+                _ => {
+                    let names: Vec<String> =
+                        after.iter().take_while(|w| !w.contains('=') && !is_command(w)).cloned().collect();
+                    let (user, left) = take_parameters(&after[names.len()..])?;
+                    let plan = steps::plan(word, &names, &user, includes)
+                        .map_err(|errors| could_not_recognise(word, errors))?;
+                    script.commands.extend(plan.steps.into_iter().map(Scripted::Step));
+                    script.notices.extend(plan.notices);
+                    rest = left;
+                }
             }
         }
+        Ok(script)
     }
-    Ok((commands, notices))
-}
 
-fn is_command(word: &str) -> bool {
-    RUN_VERBS.contains(&word) || OWN_VERBS.contains(&word)
-}
-
-fn simple(verb: &str, argument: &str) -> Result<session::Command, Diagnostic> {
-    match verb {
-        "await" => Ok(session::Command::Await(argument.to_owned())),
-        "waitmillis" => argument
-            .parse()
-            .map(session::Command::WaitMillis)
-            .map_err(|_| Diagnostic::error(format!("`waitmillis {argument}`: not a number of milliseconds"))),
-        _ => {
-            let mut patterns = Vec::new();
-            for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
-                let pattern = Regex::new(&format!("^(?:{alias})$")).map_err(|error| {
-                    Diagnostic::error(format!(
-                        "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
-                    ))
-                })?;
-                patterns.push(pattern);
-            }
-            Ok(session::Command::Stop(patterns))
-        }
+    /// The commands of the session.
+    pub fn commands(self) -> Result<Vec<session::Command>, Diagnostic> {
+        let command = |scripted| match scripted {
+            Scripted::Activity { verb, parameters } => Ok(session::Command::Activity {
+                request: Box::new(session::prepare::Request::of(parameters)),
+                wait: verb == "run",
+            }),
+            Scripted::Simple { verb, argument } => steps::simple(&verb, &argument),
+            Scripted::Step(step) => steps::command(step),
+        };
+        self.commands.into_iter().map(command).collect()
     }
-}
-
-/// The commands that a scenario's steps stand for.
-fn scenario_commands(
-    typed: &str,
-    names: &[String],
-    user: &IndexMap<String, String>,
-    includes: &[PathBuf],
-) -> Result<(Vec<session::Command>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let options = LoadOptions { includes, params: user };
-    let workload = workload::load(typed, &options).map_err(|errors| could_not_recognise(typed, errors))?;
-    let known = parameters::all_known();
-    let plan = scenario::plan(&workload, typed, names, user, &known)?;
-    let mut commands = Vec::new();
-    for step in plan.steps {
-        match step.verb.as_str() {
-            "run" | "start" => {
-                let mut parameters = step.params;
-                parameters.entry("alias".to_owned()).or_insert(step.alias);
-                commands.push(session::Command::Activity {
-                    parameters,
-                    wait: step.verb == "run",
-                    scenario: Some(step.scenario),
-                    step: Some(step.step),
-                });
-            }
-            "waitmillis" => {
-                commands.push(simple("waitmillis", &step.argument.unwrap_or_default()).map_err(|d| vec![d])?);
-            }
-            verb => commands.push(simple(verb, &step.alias).map_err(|d| vec![d])?),
-        }
-    }
-    Ok((commands, plan.notices))
 }
 
 /// A word that is neither verb nor workload: say which verb it is near to.
 fn could_not_recognise(word: &str, mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let verbs = RUN_VERBS.iter().chain(OWN_VERBS).copied();
-    if let Some(verb) = nearest(word, verbs).first()
+    if let Some(verb) = nearest(word, verbs::names()).first()
         && let Some(error) = errors.first_mut()
         && error.location.is_none()
     {
@@ -537,20 +647,21 @@ mod tests {
 
     #[test]
     fn a_value_is_everything_after_the_first_equals_sign() {
-        let Ok(Request::Run { commands, .. }) = read("run workload=w connection=mongodb://h/?a=b&c=d") else {
+        let Ok(Request::Run { script, .. }) = read("run workload=w connection=mongodb://h/?a=b&c=d") else {
             panic!("a run")
         };
-        let session::Command::Activity { parameters, wait: true, .. } = &commands[0] else { panic!("run") };
+        let Scripted::Activity { parameters, .. } = &script.commands[0] else { panic!("run") };
         assert_eq!(parameters["connection"], "mongodb://h/?a=b&c=d");
     }
 
     #[test]
     fn commands_follow_each_other() {
-        let Ok(Request::Run { commands, .. }) =
+        let Ok(Request::Run { script, .. }) =
             read("start workload=w alias=a waitmillis 50 stop a,b run workload=v await a")
         else {
             panic!("a run")
         };
+        let commands = script.commands().expect("they can be read");
         assert_eq!(commands.len(), 5);
         assert!(matches!(&commands[0], session::Command::Activity { wait: false, .. }));
         assert!(matches!(&commands[1], session::Command::WaitMillis(50)));
@@ -569,6 +680,16 @@ mod tests {
             ("eval Mod(5) ToString()", "one word too many"),
             ("eval Mod(5) --port 5", "has no meaning"),
             ("show workload=w extra", "k=v words only"),
+            ("plan", "needs a workload"),
+            ("check", "needs a file"),
+            ("check f.yaml a=1 g.yaml", "behind k=v words"),
+            ("run workload=w --strict", "no meaning for run"),
+            ("completions", "needs the name of a shell"),
+            ("completions tcsh", "no completions for the shell `tcsh`"),
+            ("help function", "needs a name"),
+            ("help me", "no help on `me`"),
+            ("help run --markdown", "goes with"),
+            ("--argsfile", "needs the name of a file"),
             ("server now", "options only"),
             ("findmax rate=5", "no verb `findmax`"),
             ("run workload=w --report-html-to x.html", "no option `--report-html-to`"),

@@ -1,6 +1,7 @@
 //! The lines before a step starts: what will be run, how fast, against what, and how much it will write.
 
-use super::{Header, HeaderOp, Target, redact, wording};
+use super::{Header, HeaderOp, Target, wording};
+use crate::redact;
 
 /// Lines are wrapped here.
 const WIDTH: usize = 100;

@@ -4,8 +4,9 @@
 //! at all: it is written under another name beside its own and then renamed.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, ReportError, Run, Target, redact};
+use super::{Activity, ReportError, Run, Target};
 use crate::metrics::{Point, Quantiles};
+use crate::redact;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -147,7 +148,7 @@ impl From<&Run> for Document {
             schema: SCHEMA,
             run: RunPart {
                 version: env!("CARGO_PKG_VERSION"),
-                command: command_line(&run.command),
+                command: redact::command_line(&run.command),
                 started: rfc3339(run.started),
                 elapsed_s: rounded(run.elapsed.as_secs_f64(), 1e6),
                 status: run.status.word(),
@@ -265,23 +266,6 @@ fn rounded(x: f64, per_unit: f64) -> f64 {
 /// In UTC, to the millisecond; absent where the clock is set to a year that the form cannot say.
 fn rfc3339(time: SystemTime) -> Option<String> {
     bson::DateTime::from_system_time(time).try_to_rfc3339_string().ok()
-}
-
-/// The words as a shell would read them, without passwords.
-fn command_line(words: &[String]) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=+.,:/@%^".contains(c);
-    let quoted: Vec<String> = words
-        .iter()
-        .map(|word| {
-            let word = redact::word(word);
-            if !word.is_empty() && word.chars().all(plain) {
-                word
-            } else {
-                format!("'{}'", word.replace('\'', r"'\''"))
-            }
-        })
-        .collect();
-    quoted.join(" ")
 }
 
 /// The result as one JSON text on one line.
@@ -624,7 +608,7 @@ mod tests {
             (vec!["a b", "", "$x", "'"], r"'a b' '' '$x' ''\'''"),
         ] {
             let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-            assert_eq!(command_line(&words), line);
+            assert_eq!(redact::command_line(&words), line);
         }
     }
 }

@@ -17,7 +17,6 @@ pub mod figures;
 pub mod header;
 pub mod json;
 pub mod progress;
-pub mod redact;
 pub mod summary;
 pub mod wording;
 

@@ -4,8 +4,9 @@
 //! figure once.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, Ended, Run, Status, redact, wording};
+use super::{Activity, Ended, Run, Status, wording};
 use crate::metrics::ErrorCounts;
+use crate::redact;
 use std::collections::BTreeMap;
 
 /// Ops beyond these share a row.

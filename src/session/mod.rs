@@ -2,8 +2,10 @@
 //! or embedded server), starts and awaits activities in order. Parses no argv and draws nothing: what there is
 //! to see goes to a [`View`].
 
+pub mod check;
 pub mod parameters;
 pub mod prepare;
+pub mod steps;
 pub mod target;
 
 use crate::adapters::{self, Adapter, AdapterError, AdapterRow, Config, LONGEST_CLOSE, TargetFacts};
@@ -11,7 +13,7 @@ use crate::engine::{
     self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
 };
 use crate::metrics::Frame;
-use crate::span::{Diagnostic, nearest};
+use crate::span::{Diagnostic, Severity, nearest};
 use crate::units::Rate;
 use indexmap::IndexMap;
 use prepare::{Prepared, Request};
@@ -97,10 +99,8 @@ const LARGE: f64 = 1e9;
 pub enum Command {
     /// `run` (wait for its end) or `start` (go on).
     Activity {
-        parameters: IndexMap<String, String>,
+        request: Box<Request>,
         wait: bool,
-        scenario: Option<String>,
-        step: Option<String>,
     },
     /// Waits for an activity that was started.
     Await(String),
@@ -117,6 +117,8 @@ pub struct Settings {
     pub data_dir: Option<PathBuf>,
     /// The target where an activity has no `connection=` (`NBRS_CONNECTION`).
     pub connection: Option<String>,
+    /// An activity that ends by an error does not keep those after it from running.
+    pub keep_going: bool,
 }
 
 /// One op as a run's header and report name it.
@@ -229,6 +231,37 @@ enum Planned {
     Other(Command),
 }
 
+/// Parameters that scenarios pass on to their steps, and whether a step has a use for them.
+#[derive(Default)]
+pub struct Unused {
+    /// Name → what is wrong with it; nothing once a step has a use for it.
+    names: IndexMap<String, Option<Diagnostic>>,
+}
+
+impl Unused {
+    /// Takes note of an activity and of the parameters passed on to it that mean nothing there.
+    pub fn note(&mut self, request: &Request, unused: &[(String, Diagnostic)]) {
+        for name in &request.passed_on {
+            match unused.iter().find(|(other, _)| other == name) {
+                Some((_, error)) => {
+                    self.names.entry(name.clone()).or_insert_with(|| Some(error.clone()));
+                }
+                None => {
+                    self.names.insert(name.clone(), None);
+                }
+            }
+        }
+    }
+
+    /// What is wrong with the parameters that no step has a use for.
+    pub fn errors(self) -> Vec<Diagnostic> {
+        let unused = self.names.into_values().flatten();
+        unused
+            .map(|error| Diagnostic { message: format!("no step uses it: {}", error.message), ..error })
+            .collect()
+    }
+}
+
 struct Session<'a> {
     settings: &'a Settings,
     view: Arc<dyn View>,
@@ -276,7 +309,8 @@ impl Session<'_> {
         self.check_space(&planned)?;
         self.check_files(&planned)?;
         for step in planned {
-            if *self.interrupt.borrow() || self.finished.iter().any(Finished::failed) {
+            let failed = !self.settings.keep_going && self.finished.iter().any(Finished::failed);
+            if *self.interrupt.borrow() || failed {
                 break;
             }
             match step {
@@ -331,19 +365,17 @@ impl Session<'_> {
         let mut errors: Vec<Diagnostic> = Vec::new();
         let mut said: Vec<Diagnostic> = Vec::new();
         let mut aliases: Vec<String> = Vec::new();
+        let mut unused = Unused::default();
         for command in commands {
-            let Command::Activity { parameters, wait, scenario, step } = &command else {
-                errors.extend(self.check_alias(&command, &aliases));
+            let Command::Activity { request, wait } = &command else {
+                match check_alias(&command, &aliases) {
+                    Some(notice) if notice.severity == Severity::Warning => self.view.notice(&notice),
+                    other => errors.extend(other),
+                }
                 planned.push(Planned::Other(command));
                 continue;
             };
-            let request = Request {
-                parameters,
-                includes: &self.settings.includes,
-                scenario: scenario.as_deref(),
-                step: step.as_deref(),
-            };
-            match prepare::prepare(&request) {
+            match prepare::prepare(request, &self.settings.includes) {
                 Ok(prepared) => {
                     // Steps of one scenario load the same file: what is odd in it is said once.
                     for notice in &prepared.notices {
@@ -352,6 +384,7 @@ impl Session<'_> {
                             said.push(notice.clone());
                         }
                     }
+                    unused.note(request, &prepared.unused);
                     aliases.push(prepared.alias.clone());
                     planned.push(Planned::Activity { prepared: Box::new(prepared), wait: *wait });
                 }
@@ -361,27 +394,8 @@ impl Session<'_> {
                 Err(other) => return Err(other),
             }
         }
+        errors.extend(if errors.is_empty() { unused.errors() } else { Vec::new() });
         if errors.is_empty() { Ok(planned) } else { Err(SessionError::Usage(errors)) }
-    }
-
-    /// `await` of what no command before it started is an error; `stop` of nothing is said, as it may be meant.
-    fn check_alias(&self, command: &Command, started: &[String]) -> Option<Diagnostic> {
-        match command {
-            Command::Await(alias) if !started.contains(alias) => {
-                let error = Diagnostic::error(format!("await: no activity `{alias}` is started before it"));
-                Some(match nearest(alias, started.iter().map(String::as_str)).first() {
-                    Some(near) => error.help(format!("did you mean `{near}`?")),
-                    None if started.is_empty() => error,
-                    None => error.help(format!("there are: {}", started.join(", "))),
-                })
-            }
-            Command::Stop(patterns) if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) => {
-                self.view
-                    .notice(&Diagnostic::warning("stop: it names no activity that is started before it"));
-                None
-            }
-            _ => None,
-        }
     }
 
     fn data_dir(&self) -> Result<PathBuf, SessionError> {
@@ -553,6 +567,24 @@ impl Session<'_> {
             }
         }
         self.active = rest;
+    }
+}
+
+/// `await` of what no command before it started is an error; `stop` of nothing is said, as it may be meant.
+fn check_alias(command: &Command, started: &[String]) -> Option<Diagnostic> {
+    match command {
+        Command::Await(alias) if !started.contains(alias) => {
+            let error = Diagnostic::error(format!("await: no activity `{alias}` is started before it"));
+            Some(match nearest(alias, started.iter().map(String::as_str)).first() {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None if started.is_empty() => error,
+                None => error.help(format!("there are: {}", started.join(", "))),
+            })
+        }
+        Command::Stop(patterns) if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) => {
+            Some(Diagnostic::warning("stop: it names no activity that is started before it"))
+        }
+        _ => None,
     }
 }
 

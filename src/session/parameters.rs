@@ -58,13 +58,26 @@ static REFUSED: &[&str] = &[
     "input",
 ];
 
-/// Brings synonyms to one name. Two names for one thing with different values are an error.
-pub fn canonical(given: &IndexMap<String, String>) -> Result<IndexMap<String, String>, Diagnostic> {
+/// The one name of a parameter that has several.
+pub fn canonical_name(name: &str) -> &str {
+    CORE.iter().find(|row| row.synonyms.contains(&name)).map_or(name, |row| row.name)
+}
+
+/// The value of the core parameter `name`, under whatever of its names it is given.
+pub fn value<'a>(given: &'a IndexMap<String, String>, name: &str) -> Option<&'a str> {
+    given.iter().find(|(given, _)| canonical_name(given) == name).map(|(_, value)| value.as_str())
+}
+
+/// Brings synonyms to one name, but for those that are template `variables` of the workload. Two names for one
+/// thing with different values are an error.
+pub fn canonical(
+    given: &IndexMap<String, String>,
+    variables: &[String],
+) -> Result<IndexMap<String, String>, Diagnostic> {
     let mut out: IndexMap<String, String> = IndexMap::new();
     let mut written: IndexMap<&str, &str> = IndexMap::new();
     for (name, value) in given {
-        let row = CORE.iter().find(|row| row.synonyms.contains(&name.as_str()));
-        let canonical = row.map_or(name.as_str(), |row| row.name);
+        let canonical = if variables.contains(name) { name } else { canonical_name(name) };
         if let Some(earlier) = out.get(canonical) {
             if earlier != value {
                 let first = written.get(canonical).copied().unwrap_or(canonical);
@@ -94,28 +107,27 @@ pub fn all_known() -> Vec<&'static str> {
     names
 }
 
-/// Checks that each name in `given` is a core parameter, one of `drivers`' or a template variable of the
-/// workload.
-pub fn check_known(
+/// The names in `given` that are neither core parameters, nor one of `drivers`', nor a template variable of the
+/// workload; each with what is wrong with it.
+pub fn unknown(
     given: &IndexMap<String, String>,
     drivers: &[&str],
     variables: &[String],
-) -> Result<(), Diagnostic> {
+) -> Vec<(String, Diagnostic)> {
     let rows: Vec<_> = ADAPTERS.iter().filter(|row| drivers.contains(&row.name)).collect();
-    for name in given.keys() {
-        let known = CORE.iter().any(|row| row.name == name || row.synonyms.contains(&name.as_str()))
+    let known = |name: &String| {
+        CORE.iter().any(|row| row.name == name || row.synonyms.contains(&name.as_str()))
             || rows.iter().any(|row| row.parameters.iter().any(|p| p.name == name))
-            || variables.contains(name);
-        if known {
-            continue;
-        }
+            || variables.contains(name)
+    };
+    let fault = |name: &String| {
         if REFUSED.contains(&name.as_str()) {
-            return Err(Diagnostic::error(format!("this version of nbrs has no parameter `{name}`"))
-                .help("it would have no effect here, so it is refused rather than ignored"));
+            return Diagnostic::error(format!("this version of nbrs has no parameter `{name}`"))
+                .help("it would have no effect here, so it is refused rather than ignored");
         }
         if let Some(row) = ADAPTERS.iter().find(|row| row.parameters.iter().any(|p| p.name == name)) {
-            return Err(Diagnostic::error(format!("`{name}` is a parameter of driver `{}`", row.name))
-                .help(format!("the selected ops use {}", drivers.join(", "))));
+            return Diagnostic::error(format!("`{name}` is a parameter of driver `{}`", row.name))
+                .help(format!("the selected ops use {}", drivers.join(", ")));
         }
         let driver_names = rows.iter().flat_map(|row| row.parameters.iter().map(|p| p.name));
         let choices: Vec<&str> = CORE
@@ -125,12 +137,12 @@ pub fn check_known(
             .chain(variables.iter().map(String::as_str))
             .collect();
         let error = Diagnostic::error(format!("unknown parameter `{name}`"));
-        return Err(match nearest(name, choices.iter().copied()).first() {
+        match nearest(name, choices.iter().copied()).first() {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error.help(format!("known here: {}", choices.join(", "))),
-        });
-    }
-    Ok(())
+        }
+    };
+    given.keys().filter(|name| !known(name)).map(|name| (name.clone(), fault(name))).collect()
 }
 
 #[cfg(test)]
@@ -143,10 +155,10 @@ mod tests {
 
     #[test]
     fn synonyms_become_one_name() {
-        let got = canonical(&params(&[("rate", "5"), ("yaml", "w")])).expect("no conflict");
+        let got = canonical(&params(&[("rate", "5"), ("yaml", "w")]), &[]).expect("no conflict");
         assert_eq!(got, params(&[("cyclerate", "5"), ("workload", "w")]));
-        assert!(canonical(&params(&[("rate", "5"), ("cyclerate", "5")])).is_ok());
-        let error = canonical(&params(&[("rate", "5"), ("cyclerate", "6")])).expect_err("they differ");
+        assert!(canonical(&params(&[("rate", "5"), ("cyclerate", "5")]), &[]).is_ok());
+        let error = canonical(&params(&[("rate", "5"), ("cyclerate", "6")]), &[]).expect_err("they differ");
         assert!(
             error.message.contains("rate=5") && error.message.contains("cyclerate=6"),
             "{}",
@@ -155,16 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn a_template_variable_that_is_called_like_a_synonym_is_itself() {
+        let given = params(&[("rate", "5"), ("cyclerate", "6")]);
+        assert_eq!(canonical(&given, &["rate".to_owned()]).expect("no conflict"), given);
+    }
+
+    #[test]
     fn an_unknown_parameter_names_its_neighbour() {
-        let error = check_known(&params(&[("cyclrate", "5")]), &["mongodb"], &[]).expect_err("unknown");
-        assert_eq!(error.message, "unknown parameter `cyclrate`");
-        assert!(error.help.is_some_and(|h| h.contains("cyclerate")));
-        assert!(check_known(&params(&[("mintext", "5")]), &["mongodb"], &["mintext".to_owned()]).is_ok());
+        let given = params(&[("cyclrate", "5"), ("threads", "1"), ("tresds", "1")]);
+        let found = unknown(&given, &["mongodb"], &[]);
+        assert_eq!(found.len(), 2, "each is said");
+        assert_eq!(found[0].1.message, "unknown parameter `cyclrate`");
+        assert!(found[0].1.help.as_ref().is_some_and(|h| h.contains("cyclerate")));
+        assert!(unknown(&params(&[("mintext", "5")]), &["mongodb"], &["mintext".to_owned()]).is_empty());
     }
 
     #[test]
     fn a_parameter_of_the_reference_that_has_no_effect_here_is_refused_by_name() {
-        let error = check_known(&params(&[("striderate", "5")]), &["diag"], &[]).expect_err("refused");
-        assert!(error.message.contains("striderate"));
+        for name in REFUSED {
+            let found = unknown(&params(&[(name, "5")]), &["diag"], &[]);
+            assert!(found[0].1.message.contains(name), "{name}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::adapters::{ADAPTERS, AdapterRow};
 use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
 use crate::sequence::{self, Sequencer};
-use crate::span::{Diagnostic, Severity, Text, nearest};
+use crate::span::{Diagnostic, Location, Severity, Text, nearest};
 use crate::units::{self, Rate};
 use crate::workload::tags::{self, TagFilter};
 use crate::workload::{self, LoadOptions, OpTemplate, Workload};
@@ -50,6 +50,8 @@ pub struct Prepared {
     /// Parameters for the drivers.
     pub parameters: IndexMap<String, String>,
     pub notices: Vec<Diagnostic>,
+    /// Parameters that the scenario passes on and that mean nothing here, each with what is wrong with it.
+    pub unused: Vec<(String, Diagnostic)>,
     /// Sentences for the header.
     pub notes: Vec<String>,
 }
@@ -94,12 +96,41 @@ impl Prepared {
     }
 }
 
-/// What an activity is prepared from.
-pub struct Request<'a> {
-    pub parameters: &'a IndexMap<String, String>,
-    pub includes: &'a [PathBuf],
-    pub scenario: Option<&'a str>,
-    pub step: Option<&'a str>,
+/// An activity as a command line or a scenario's step asks for it.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub parameters: IndexMap<String, String>,
+    /// The values among them that stand in a file, with their places.
+    pub written: IndexMap<String, Text>,
+    /// The names among them that a scenario passes on from its own command line: not every step knows them all.
+    pub passed_on: Vec<String>,
+    pub scenario: Option<String>,
+    pub step: Option<String>,
+}
+
+impl Request {
+    /// What a command line asks for.
+    pub fn of(parameters: IndexMap<String, String>) -> Request {
+        Request { parameters, ..Request::default() }
+    }
+
+    /// A parameter's value as a text that errors can point into.
+    fn text(&self, name: &str, value: &str) -> Text {
+        match self.written.get(name).filter(|text| text.as_str() == value) {
+            Some(text) => text.clone(),
+            None => Text::of_source(format!("parameter {name}"), value),
+        }
+    }
+
+    /// Where a parameter's value stands, if in a file.
+    fn place(&self, name: &str) -> Option<Location> {
+        self.written.get(name).and_then(Text::location)
+    }
+
+    /// What is wrong with a parameter's value, where it stands.
+    fn fault(&self, name: &str, value: &str, error: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic::error(format!("parameter `{name}={value}`: {error}")).at(self.place(name))
+    }
 }
 
 /// A workload and the ops of it that the tag filter selects.
@@ -107,6 +138,8 @@ pub struct Selected {
     pub workload: Workload,
     pub ops: Vec<OpTemplate>,
     pub notices: Vec<Diagnostic>,
+    /// The names of the workload's template variables.
+    pub variables: Vec<String>,
     /// Parameters under their canonical names.
     pub parameters: IndexMap<String, String>,
 }
@@ -123,20 +156,11 @@ pub fn driver(name: &str) -> Result<&'static AdapterRow, Diagnostic> {
     })
 }
 
-/// A parameter's value as a text that errors can point into.
-fn placed(name: &str, value: &str) -> Text {
-    Text::of_source(format!("parameter {name}"), value)
-}
-
-fn parameter_error(name: &str, value: &str, error: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(format!("parameter `{name}={value}`: {error}"))
-}
-
 /// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver.
-pub fn select(request: &Request) -> Result<Selected, SessionError> {
-    let given = parameters::canonical(request.parameters)?;
+pub fn select(request: &Request, includes: &[PathBuf]) -> Result<Selected, SessionError> {
+    let given = &request.parameters;
     let mut notices = Vec::new();
-    let workload = match (given.get("op"), given.get("workload")) {
+    let workload = match (parameters::value(given, "op"), parameters::value(given, "workload")) {
         (Some(_), Some(_)) => {
             return Err(Diagnostic::error("`op=` and `workload=` both say what to run")
                 .help("give one of them")
@@ -144,26 +168,25 @@ pub fn select(request: &Request) -> Result<Selected, SessionError> {
         }
         (Some(text), None) => {
             // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
-            workload::from_op_text(&placed("op", &unescape(text)), &given)?
+            workload::from_op_text(&Text::of_source("parameter op", unescape(text)), given)?
         }
-        (None, Some(name)) => {
-            let options = LoadOptions { includes: request.includes, params: &given };
-            workload::load(name, &options)?
-        }
+        (None, Some(name)) => workload::load(name, &LoadOptions { includes, params: given })?,
         (None, None) => {
             return Err(Diagnostic::error("an activity needs `workload=` or `op=`")
                 .help("`nbrs --list-workloads` lists the bundled ones")
                 .into());
         }
     };
+    let variables: Vec<String> = workload.variables.iter().map(|v| v.name.clone()).collect();
+    let given = parameters::canonical(given, &variables)?;
     notices.extend(workload.warnings.iter().cloned());
     let filter = match given.get("tags") {
-        Some(text) => TagFilter::parse(&placed("tags", text))?,
-        None => TagFilter::parse(&placed("tags", ""))?,
+        Some(text) => TagFilter::parse(&request.text("tags", text))?,
+        None => TagFilter::parse(&Text::unplaced(""))?,
     };
     notices.extend(filter.notices().iter().cloned());
     let ops = if workload.ops.is_empty() { Vec::new() } else { filter.select(&workload)? };
-    Ok(Selected { workload, ops, notices, parameters: given })
+    Ok(Selected { workload, ops, notices, variables, parameters: given })
 }
 
 fn unescape(text: &str) -> String {
@@ -193,7 +216,7 @@ fn field<'a>(op: &'a OpTemplate, name: &str) -> Option<&'a workload::Node> {
     op.op.get(name).or_else(|| op.params.get(name))
 }
 
-fn op_driver(
+pub(super) fn op_driver(
     op: &mut OpTemplate,
     default: &'static AdapterRow,
     notices: &mut Vec<Diagnostic>,
@@ -222,7 +245,7 @@ fn op_driver(
     Ok(default)
 }
 
-fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
+pub(super) fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
     let Some(node) = field(op, "ratio") else { return Ok(1) };
     let text = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
     text.trim().parse::<u64>().map_err(|_| {
@@ -250,13 +273,33 @@ const OP_PARAMETERS: &[&str] = &[
     "expected-result",
 ];
 
+/// Compiles an op and asks its driver what it makes of it.
+pub(super) fn compile(
+    op: &OpTemplate,
+    row: &AdapterRow,
+    notices: &mut Vec<Diagnostic>,
+) -> Result<OpPlan, Vec<Diagnostic>> {
+    let compiled = plan::compile(op, row.form)?;
+    notices.extend(compiled.notices);
+    let found = (row.check)(&compiled.plan);
+    let (wrong, odd): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| one.severity == Severity::Error);
+    notices.extend(odd);
+    if wrong.is_empty() {
+        return Ok(compiled.plan);
+    }
+    let placed = |error: Diagnostic| match error.location {
+        Some(_) => error,
+        None => error.at(op.location.clone()),
+    };
+    Err(wrong.into_iter().map(placed).collect())
+}
+
 /// Prepares an activity. Everything that can be wrong before contact is said here.
-pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
-    let Selected { workload, mut ops, mut notices, parameters } = select(request)?;
-    let variables: Vec<String> = workload.variables.iter().map(|v| v.name.clone()).collect();
+pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, SessionError> {
+    let Selected { workload, mut ops, mut notices, variables, parameters } = select(request, includes)?;
     let bare = ops.is_empty();
     let default = match parameters.get("driver") {
-        Some(name) => driver(name)?,
+        Some(name) => driver(name).map_err(|error| error.at(request.place("driver")))?,
         None if bare => driver("stdout")?,
         None => driver("mongodb")?,
     };
@@ -287,7 +330,13 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         }
         chosen.push((row, op_ratio(op)?));
     }
-    parameters::check_known(&parameters, &drivers, &variables)?;
+    let (unused, unknown): (Vec<_>, Vec<_>) = parameters::unknown(&parameters, &drivers, &variables)
+        .into_iter()
+        .partition(|(name, _)| request.passed_on.contains(name));
+    if !unknown.is_empty() {
+        let errors = unknown.into_iter().map(|(name, error)| error.at(request.place(&name)));
+        return Err(SessionError::Usage(errors.collect()));
+    }
     notice_idle_params(&ops, &mut notices);
 
     let get = |name: &str| parameters.get(name).map(String::as_str);
@@ -295,6 +344,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         None => Sequencer::default(),
         Some(name) => Sequencer::parse(name).ok_or_else(|| {
             Diagnostic::error(format!("`seq={name}` is no order of ops"))
+                .at(request.place("seq"))
                 .help("there are: bucket, interval, concat")
         })?,
     };
@@ -311,24 +361,15 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         if *ratio == 0 {
             continue;
         }
-        match plan::compile(op, row.form) {
-            Ok(mut compiled) => {
-                notices.extend(compiled.notices);
-                let found = (row.check)(&compiled.plan);
-                let (wrong, odd): (Vec<_>, Vec<_>) =
-                    found.into_iter().partition(|found| found.severity == Severity::Error);
-                notices.extend(odd);
-                failures.extend(wrong.into_iter().map(|error| match error.location {
-                    Some(_) => error,
-                    None => error.at(op.location.clone()),
-                }));
-                let dry_run = *compiled.plan.dry_run.get_or_insert(dry_run);
+        match compile(op, row, &mut notices) {
+            Ok(mut plan) => {
+                let dry_run = *plan.dry_run.get_or_insert(dry_run);
                 prepared.push(PreparedOp {
                     name: op.name.clone(),
                     driver: row,
                     ratio: *ratio,
-                    writes: writes(&compiled.plan) && dry_run != DryRun::Op,
-                    plan: compiled.plan,
+                    writes: writes(&plan) && dry_run != DryRun::Op,
+                    plan,
                     mean_bytes: None,
                 });
             }
@@ -357,35 +398,37 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
 
     let whole = |name: &str, least: u64, default: u64| -> Result<u64, Diagnostic> {
         let Some(text) = get(name) else { return Ok(default) };
-        let number = units::count(text).map_err(|e| parameter_error(name, text, e))?;
+        let number = units::count(text).map_err(|e| request.fault(name, text, e))?;
         if number < least {
-            return Err(parameter_error(name, text, format!("at least {least}")));
+            return Err(request.fault(name, text, format!("at least {least}")));
         }
         Ok(number)
     };
     let stride = whole("stride", 1, sequence.len() as u64)?;
     let cycles = match get("cycles") {
-        Some(text) => units::cycles(text).map_err(|e| parameter_error("cycles", text, e))?,
+        Some(text) => units::cycles(text).map_err(|e| request.fault("cycles", text, e))?,
         None => 0..stride,
     };
     if cycles.end > i64::MAX as u64 {
-        return Err(parameter_error("cycles", get("cycles").unwrap_or(""), "cycles end at 2^63-1").into());
+        return Err(request.fault("cycles", get("cycles").unwrap_or(""), "cycles end at 2^63-1").into());
     }
     let recycles = whole("recycles", 1, 1)?;
     let max_tries = u32::try_from(whole("maxtries", 1, 10)?)
-        .map_err(|_| parameter_error("maxtries", get("maxtries").unwrap_or(""), "too many"))?;
+        .map_err(|_| request.fault("maxtries", get("maxtries").unwrap_or(""), "too many"))?;
     let asked = (cycles.end - cycles.start).saturating_mul(recycles);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = match get("threads") {
-        Some(text) => units::threads(text, cores, asked).map_err(|e| parameter_error("threads", text, e))?,
+        Some(text) => units::threads(text, cores, asked).map_err(|e| request.fault("threads", text, e))?,
         None => 1,
     };
     let cycle_rate = match get("cyclerate") {
-        Some(text) => Some(units::rate(text).map_err(|e| parameter_error("cyclerate", text, e))?),
+        Some(text) => Some(units::rate(text).map_err(|e| request.fault("cyclerate", text, e))?),
         None => None,
     };
     let policy = match get("errors") {
-        Some(text) => Policy::parse(text).map_err(|e| Diagnostic::error(e.to_string()))?,
+        Some(text) => {
+            Policy::parse(text).map_err(|e| Diagnostic::error(e.to_string()).at(request.place("errors")))?
+        }
         None => Policy::default(),
     };
     notices.extend(policy.notices().iter().map(Diagnostic::warning));
@@ -413,8 +456,8 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
     Ok(Prepared {
         alias,
         workload: name,
-        scenario: request.scenario.map(str::to_owned),
-        step: request.step.map(str::to_owned),
+        scenario: request.scenario.clone(),
+        step: request.step.clone(),
         ops: prepared,
         sequence,
         cycles,
@@ -426,6 +469,7 @@ pub fn prepare(request: &Request) -> Result<Prepared, SessionError> {
         max_tries,
         parameters,
         notices,
+        unused,
         notes,
     })
 }
@@ -439,7 +483,7 @@ fn writes(plan: &OpPlan) -> bool {
     }
 }
 
-fn notice_idle_params(ops: &[OpTemplate], notices: &mut Vec<Diagnostic>) {
+pub(super) fn notice_idle_params(ops: &[OpTemplate], notices: &mut Vec<Diagnostic>) {
     let mut said: Vec<&str> = Vec::new();
     for op in ops {
         for (name, node) in &op.params {

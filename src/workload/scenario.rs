@@ -1,7 +1,7 @@
 //! Named scenarios → the commands that their steps stand for, with the user's parameters worked in.
 
 use super::tags::{later_dialect, unset_variable};
-use super::template::unset_in;
+use super::template::{is_given, unset_in};
 use super::{Scenario, Step, Workload};
 use crate::span::{Diagnostic, Text, nearest};
 use indexmap::IndexMap;
@@ -15,8 +15,22 @@ const VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmill
 const OTHER_VERBS: &[&str] =
     &["script", "fragment", "activity", "scenario", "wait", "java", "container", "getenv", "runapp"];
 
+/// The parameter names that activities and drivers have.
+#[derive(Debug, Clone, Copy)]
+pub struct Vocabulary<'a> {
+    pub known: &'a [&'a str],
+    /// The name of what may have several (`rate` is `cyclerate`).
+    pub canonical: fn(&str) -> &str,
+}
+
+impl<'a> From<&'a [&'a str]> for Vocabulary<'a> {
+    fn from(known: &'a [&'a str]) -> Vocabulary<'a> {
+        Vocabulary { known, canonical: |name| name }
+    }
+}
+
 /// One command of a step, with the user's parameters worked in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlannedStep {
     pub scenario: String,
     pub step: String,
@@ -28,6 +42,8 @@ pub struct PlannedStep {
     pub argument: Option<String>,
     /// Of `run` and `start` only; with `workload`, without `alias`.
     pub params: IndexMap<String, String>,
+    /// The values among `params` that stand in the step, with their places.
+    pub written: IndexMap<String, Text>,
 }
 
 /// What a scenario command comes to.
@@ -39,23 +55,25 @@ pub struct Plan {
 }
 
 /// Works out `WORKLOAD [name…] [k=v…]`. `typed` is the workload as the user wrote it, `names` are scenarios or
-/// `scenario.step` (none: `default`), `known` the parameter names that activities and drivers have.
+/// `scenario.step` (none: `default`).
 ///
 /// # Errors
 /// An unknown scenario, step, or parameter; a step that is no command; a locked parameter; a template variable
 /// with neither value nor default.
-pub fn plan(
+pub fn plan<'a>(
     workload: &Workload,
     typed: &str,
     names: &[String],
     user: &IndexMap<String, String>,
-    known: &[&str],
+    vocabulary: impl Into<Vocabulary<'a>>,
 ) -> Result<Plan, Vec<Diagnostic>> {
+    let vocabulary = vocabulary.into();
+    let user = user.iter().map(|(name, value)| (canonical(name, workload, vocabulary), value.clone()));
     let mut planner = Planner {
         workload,
         typed,
-        user,
-        known,
+        user: &user.collect(),
+        vocabulary,
         other_workload: false,
         steps: Vec::new(),
         overridden: IndexMap::new(),
@@ -75,6 +93,12 @@ pub fn plan(
         }
     }
     planner.finish()
+}
+
+/// The one name of a parameter, unless the workload has a template variable that is called like another.
+fn canonical(name: &str, workload: &Workload, vocabulary: Vocabulary<'_>) -> String {
+    let is_variable = workload.variables.iter().any(|variable| variable.name == name);
+    if is_variable { name.to_owned() } else { (vocabulary.canonical)(name).to_owned() }
 }
 
 /// The scenario (and the one step of it, or all) that `name` stands for.
@@ -120,7 +144,7 @@ struct Planner<'a> {
     workload: &'a Workload,
     typed: &'a str,
     user: &'a IndexMap<String, String>,
-    known: &'a [&'a str],
+    vocabulary: Vocabulary<'a>,
     /// A step runs a workload of its own, whose template variables are not known here.
     other_workload: bool,
     steps: Vec<PlannedStep>,
@@ -186,6 +210,7 @@ impl Planner<'_> {
                         alias: if waits { step.name.clone() } else { argument_text.clone() },
                         argument: waits.then_some(argument_text),
                         params: IndexMap::new(),
+                        written: IndexMap::new(),
                     });
                 }
             }
@@ -214,20 +239,24 @@ impl Planner<'_> {
         given: Vec<Piece>,
     ) -> Result<(), Diagnostic> {
         let mut params: IndexMap<String, String> = IndexMap::new();
+        let mut written: IndexMap<String, Text> = IndexMap::new();
         for piece in given {
             let Some((operator, value)) = piece.assigned else { continue };
-            let name = piece.name.as_str();
+            let name = (self.vocabulary.canonical)(piece.name.as_str());
             if params.contains_key(name) {
                 return Err(Diagnostic::error(format!("`{name}` is given twice in step `{}`", step.name))
                     .at(piece.name.location()));
             }
-            self.check_name(&piece.name)?;
+            self.check_name(&piece.name);
             let own = value.as_str().to_owned();
-            let value = match (self.user.get(name), operator) {
+            // A value that is the user's already, through a template variable, overrides nothing.
+            let user = self.user.get(name).filter(|given| **given != own);
+            let kept = match (user, operator) {
                 (None, _) => own,
-                (Some(users), 1) => {
+                (Some(given), 1) => {
                     self.overridden.entry(name.to_owned()).or_default().push(step.name.clone());
-                    users.clone()
+                    params.insert(name.to_owned(), given.clone());
+                    continue;
                 }
                 (Some(_), 2) => {
                     self.locked
@@ -236,25 +265,27 @@ impl Planner<'_> {
                         .push(format!("{} ({name}={own})", step.name));
                     own
                 }
-                (Some(users), _) => {
+                (Some(given), _) => {
                     return Err(Diagnostic::error(format!(
-                        "step `{}` of scenario `{scenario}` has locked `{name}={own}`: it cannot be set to `{users}`",
+                        "step `{}` of scenario `{scenario}` has locked `{name}={own}`: it cannot be set to `{given}`",
                         step.name
                     ))
                     .at(piece.name.location())
                     .help(self.locked_help(&step.name, name, &value)));
                 }
             };
-            params.insert(name.to_owned(), value);
+            params.insert(name.to_owned(), kept);
+            written.insert(name.to_owned(), value);
         }
         for (name, value) in self.user {
             params.entry(name.clone()).or_insert_with(|| value.clone());
         }
         params.retain(|_, value| !value.eq_ignore_ascii_case("undef"));
-        if params.get("workload").or_else(|| params.get("yaml")).is_some_and(|other| other != self.typed) {
+        written.retain(|name, _| params.contains_key(name));
+        if params.get("workload").is_some_and(|other| other != self.typed) {
             self.other_workload = true;
         }
-        if !["workload", "yaml", "op", "stmt", "statement"].iter().any(|name| params.contains_key(*name)) {
+        if !["workload", "op"].iter().any(|name| params.contains_key(*name)) {
             params.insert("workload".to_owned(), self.typed.to_owned());
         }
         let alias = self.alias(params.shift_remove("alias"), scenario, &step.name);
@@ -265,6 +296,7 @@ impl Planner<'_> {
             alias,
             argument: None,
             params,
+            written,
         });
         Ok(())
     }
@@ -284,19 +316,16 @@ impl Planner<'_> {
     }
 
     /// A step's own parameters must exist too.
-    fn check_name(&self, name: &Text) -> Result<(), Diagnostic> {
-        if self.is_known(name.as_str()) {
-            return Ok(());
+    fn check_name(&mut self, name: &Text) {
+        if !self.is_known(name.as_str()) {
+            let error = Diagnostic::error(format!("there is no parameter `{name}`")).at(name.location());
+            self.errors.push(error.suggest(name.as_str(), self.vocabulary.known.iter().copied(), ""));
         }
-        Err(Diagnostic::error(format!("there is no parameter `{name}`")).at(name.location()).suggest(
-            name.as_str(),
-            self.known.iter().copied(),
-            "",
-        ))
     }
 
     fn is_known(&self, name: &str) -> bool {
-        self.known.contains(&name) || self.workload.variables.iter().any(|variable| variable.name == name)
+        self.vocabulary.known.contains(&name)
+            || self.workload.variables.iter().any(|variable| variable.name == name)
     }
 
     fn alias(&mut self, template: Option<String>, scenario: &str, step: &str) -> String {
@@ -318,7 +347,7 @@ impl Planner<'_> {
     fn finish(mut self) -> Result<Plan, Vec<Diagnostic>> {
         if !self.other_workload && !self.steps.is_empty() {
             let variables = self.workload.variables.iter().map(|variable| variable.name.as_str());
-            let names: Vec<&str> = self.known.iter().copied().chain(variables).collect();
+            let names: Vec<&str> = self.vocabulary.known.iter().copied().chain(variables).collect();
             let unknown = self.user.keys().filter(|name| !self.is_known(name)).map(|name| {
                 Diagnostic::error(format!(
                     "no step uses `{name}`: it is neither a parameter nor a template variable of `{}`",
@@ -383,39 +412,23 @@ fn verb(piece: &Piece) -> Result<&'static str, Diagnostic> {
     })
 }
 
-/// Splits a step like a shell: on blanks and line ends outside quotes; quotes are taken off, and a backslash
-/// before a quote or a blank makes it a plain character.
+/// Reads a step: its words are split as a shell would, and a word with an `=` is a parameter.
 fn pieces(command: &Text) -> Result<Vec<Piece>, Diagnostic> {
-    let words = words(command)?;
     let mut pieces: Vec<Piece> = Vec::new();
-    for (written, word) in words {
-        // `cycles=TEMPLATE(n, 10)` comes out as `cycles=` and `10`: the blank belongs to the default.
-        if let Some(Piece { assigned: Some((_, value)), .. }) = pieces.last_mut()
-            && value.is_empty()
-            && value.location().is_none_or(|place| !quoted_empty(&place))
-            && !written.as_str().contains('=')
-        {
-            *value = word;
-            continue;
-        }
-        pieces.push(piece(&word)?);
-    }
-    for piece in &pieces {
+    for word in words(command)? {
+        let piece = piece(&word.text)?;
         if let Some((_, value)) = &piece.assigned
             && value.is_empty()
+            && !word.quoted
         {
             let name = &piece.name;
             return Err(Diagnostic::error(format!("`{name}=` has no value"))
                 .at(name.location())
                 .help(format!("write `{name}=…`, or `{name}=UNDEF` to leave it out")));
         }
+        pieces.push(piece);
     }
     Ok(pieces)
-}
-
-/// An empty value that was written as two quotes is an empty value.
-fn quoted_empty(place: &crate::span::Location) -> bool {
-    place.source.text[..place.range.start].ends_with(['\'', '"'])
 }
 
 fn piece(word: &Text) -> Result<Piece, Diagnostic> {
@@ -445,40 +458,53 @@ fn piece(word: &Text) -> Result<Piece, Diagnostic> {
     Ok(Piece { name, assigned: Some((operator, value)) })
 }
 
-/// The words of a step: as written and without quotes.
-fn words(command: &Text) -> Result<Vec<(Text, Text)>, Diagnostic> {
+/// A word of a step, without its quotes.
+#[derive(Default)]
+struct Word {
+    text: Text,
+    /// Quotes stood in it.
+    quoted: bool,
+}
+
+/// Splits a step like a shell: on blanks and line ends outside quotes. In single quotes everything is plain; in
+/// double quotes a backslash makes `"` and `\` plain; outside it does so for blanks and quotes too. Before any
+/// other character it stays, so that patterns (`\d`) and `\n` need no quotes. What a parameter of the user puts
+/// into a value is plain, whatever is in it.
+fn words(command: &Text) -> Result<Vec<Word>, Diagnostic> {
     let written = command.as_str();
-    let mut words = Vec::new();
-    let mut word = Text::default();
-    let mut start: Option<usize> = None;
+    let mut words: Vec<Word> = Vec::new();
+    // The word being read, and whether an `=` stood in it outside of parameters' values.
+    let mut word: Option<Word> = None;
+    let mut in_value = false;
     let mut quote: Option<(char, usize)> = None;
     let mut characters = written.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let here = at..at + c.len_utf8();
-        match (c, quote) {
-            (c, Some((open, _))) if c == open => quote = None,
-            ('\'' | '"', None) => {
+        let plain = in_value && command.locate(here.clone()).as_ref().is_some_and(is_given);
+        let open = quote.map(|(open, _)| open);
+        match c {
+            _ if plain => word.get_or_insert_default().text.push_slice(command, here),
+            _ if open == Some(c) => quote = None,
+            '\'' | '"' if open.is_none() => {
                 quote = Some((c, at));
-                start = start.or(Some(at));
+                word.get_or_insert_default().quoted = true;
             }
-            ('\\', _) => {
-                start = start.or(Some(at));
-                match characters.peek() {
-                    Some((next, escaped @ ('\'' | '"' | ' '))) => {
-                        word.push_slice(command, *next..next + escaped.len_utf8());
-                        characters.next();
-                    }
-                    _ => word.push_slice(command, here),
-                }
+            '\\' if open != Some('\'') => {
+                let escapes = |next: char| match open {
+                    Some(_) => matches!(next, '"' | '\\'),
+                    None => matches!(next, '"' | '\\' | '\'') || next.is_whitespace(),
+                };
+                let escaped = characters.next_if(|(_, next)| escapes(*next));
+                let range = escaped.map_or(here, |(at, next)| at..at + next.len_utf8());
+                word.get_or_insert_default().text.push_slice(command, range);
             }
-            (c, None) if c.is_whitespace() => {
-                if let Some(start) = start.take() {
-                    words.push((command.slice(start..at), std::mem::take(&mut word)));
-                }
+            _ if c.is_whitespace() && open.is_none() => {
+                words.extend(word.take());
+                in_value = false;
             }
             _ => {
-                start = start.or(Some(at));
-                word.push_slice(command, here);
+                in_value |= c == '=';
+                word.get_or_insert_default().text.push_slice(command, here);
             }
         }
     }
@@ -487,9 +513,7 @@ fn words(command: &Text) -> Result<Vec<(Text, Text)>, Diagnostic> {
             .at(command.locate(at..at + 1))
             .help(format!("close it, or write `\\{open}` for a plain one")));
     }
-    if let Some(start) = start {
-        words.push((command.slice(start..written.len()), word));
-    }
+    words.extend(word);
     Ok(words)
 }
 
@@ -580,7 +604,7 @@ mod tests {
                 &[],
                 "s.sch-ema run my_w_s_sch_ema [workload=other.yaml]",
             ),
-            ("start op='x\\'y' k=a\\.b", &[], "s.sch-ema start sch_ema [op=x'y k=a\\.b]"),
+            ("start op=x\\'y k=a\\.b", &[], "s.sch-ema start sch_ema [op=x'y k=a\\.b]"),
             ("await main_1", &[("cycles", "5")], "s.sch-ema await main_1 []"),
             ("waitmillis 500", &[], "s.sch-ema waitmillis sch-ema []"),
         ];

@@ -257,9 +257,17 @@ impl<'a> Expander<'a> {
     }
 }
 
+/// What the sources of parameters' values are called; the name follows.
+const PARAMETER: &str = "parameter ";
+
+/// Whether what stands at `location` was put there by a parameter, rather than written in the file.
+pub(super) fn is_given(location: &Location) -> bool {
+    location.source.name.starts_with(PARAMETER)
+}
+
 /// The value of a parameter as a text whose place is that parameter.
 fn parameter_text(name: &str, value: &str) -> Text {
-    let source = Arc::new(Source { name: format!("parameter {name}"), text: format!("{name}={value}") });
+    let source = Arc::new(Source { name: format!("{PARAMETER}{name}"), text: format!("{name}={value}") });
     let whole = Text::whole(&source);
     whole.slice(name.len() + 1..whole.len())
 }

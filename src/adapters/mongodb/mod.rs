@@ -11,8 +11,6 @@ mod dispenser;
 mod failure;
 mod uri;
 
-pub use uri::redact;
-
 use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts};
 use crate::plan::{Body, DryRun, Form, OpPlan, TextTemplate};
 use crate::span::Diagnostic;

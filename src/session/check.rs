@@ -1,0 +1,225 @@
+//! All that is wrong with a workload file, at once: what loading it, planning its scenarios and preparing their
+//! steps and its other ops say. Contacts nothing.
+
+use super::{Command, SessionError, Unused, check_alias, parameters, prepare, steps};
+use crate::bindings::Program;
+use crate::plan;
+use crate::span::{Diagnostic, Location, Severity};
+use crate::workload::tags::TagFilter;
+use crate::workload::{self, Workload};
+use indexmap::{IndexMap, IndexSet};
+use std::path::PathBuf;
+
+/// What is wrong (or odd) with the workload `name` when it is used with the parameters `user`, in the order of
+/// its lines.
+///
+/// A template variable that must be given is no fault of the file: what needs it is passed over.
+pub fn check(name: &str, user: &IndexMap<String, String>, includes: &[PathBuf]) -> Vec<Diagnostic> {
+    let source = match workload::find::find(name, includes) {
+        Ok(source) => source,
+        Err(error) => return vec![error],
+    };
+    let (workload, found) = workload::examine(source, user);
+    let Some(workload) = workload else { return found };
+    let mut check = Check { name, user, includes, workload: &workload, found: Vec::new() };
+    check.add(found);
+    let reached = check.scenarios();
+    check.other_ops(&reached);
+    check.idle_bindings();
+    let mut found = check.found;
+    found.sort_by_key(|diagnostic| diagnostic.location.as_ref().map(Location::line_column));
+    found
+}
+
+struct Check<'a> {
+    name: &'a str,
+    user: &'a IndexMap<String, String>,
+    includes: &'a [PathBuf],
+    workload: &'a Workload,
+    found: Vec<Diagnostic>,
+}
+
+/// What the steps of all scenarios come to.
+#[derive(Default)]
+struct Reached {
+    /// Names of the ops that some step selects.
+    ops: IndexSet<String>,
+    /// The drivers that steps name.
+    drivers: IndexSet<String>,
+}
+
+impl Check<'_> {
+    /// Adds what is new, and no fault of the parameters that are not given.
+    fn add(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        for diagnostic in diagnostics {
+            let unset = diagnostic.location.is_some()
+                && self.workload.unset.iter().any(|unset| unset.location == diagnostic.location);
+            if !unset && !self.found.contains(&diagnostic) {
+                self.found.push(diagnostic);
+            }
+        }
+    }
+
+    fn add_error(&mut self, error: SessionError) {
+        match error {
+            SessionError::Usage(errors) => self.add(errors),
+            SessionError::Target(text) => self.add([Diagnostic::error(text)]),
+        }
+    }
+
+    /// Plans each scenario and prepares its steps.
+    fn scenarios(&mut self) -> Reached {
+        let mut reached = Reached::default();
+        for scenario in &self.workload.scenarios {
+            let names = [scenario.name.clone()];
+            let plan = match steps::plan_of(self.workload, self.name, &names, self.user) {
+                Ok(plan) => plan,
+                Err(errors) => {
+                    self.add(errors);
+                    continue;
+                }
+            };
+            self.add(plan.notices);
+            let mut unused = Unused::default();
+            let mut aliases: Vec<String> = Vec::new();
+            for step in plan.steps {
+                let command = match steps::command(step) {
+                    Ok(command) => command,
+                    Err(error) => {
+                        self.add([error]);
+                        continue;
+                    }
+                };
+                let Command::Activity { request, .. } = &command else {
+                    self.add(check_alias(&command, &aliases));
+                    continue;
+                };
+                aliases.extend(request.parameters.get("alias").cloned());
+                reached.drivers.extend(request.parameters.get("driver").cloned());
+                if let Ok(selected) = prepare::select(request, self.includes)
+                    && selected.workload.path == self.workload.path
+                {
+                    reached.ops.extend(selected.ops.into_iter().map(|op| op.name));
+                }
+                match prepare::prepare(request, self.includes) {
+                    Ok(prepared) => {
+                        unused.note(request, &prepared.unused);
+                        self.add(prepared.notices);
+                    }
+                    Err(error) => self.add_error(error),
+                }
+            }
+            self.add(unused.errors());
+        }
+        reached
+    }
+
+    /// Compiles the ops that no step selects, as the steps' driver or the default one would.
+    fn other_ops(&mut self, reached: &Reached) {
+        let named = parameters::value(self.user, "driver");
+        let only = reached.drivers.first().filter(|_| reached.drivers.len() == 1).map(String::as_str);
+        let Ok(default) = prepare::driver(named.or(only).unwrap_or("mongodb")) else { return };
+        for op in self.workload.ops.iter().filter(|op| !reached.ops.contains(&op.name)) {
+            if let Err(error) = TagFilter::usable(op, self.workload) {
+                self.add([error]);
+                continue;
+            }
+            let mut notices = Vec::new();
+            match prepare::op_driver(op, default, &mut notices) {
+                Ok(row) => match plan::compile(op, row.form) {
+                    Ok(compiled) => notices.extend(compiled.notices),
+                    Err(errors) => notices.extend(errors),
+                },
+                Err(error) => notices.push(error),
+            }
+            notices.extend(prepare::op_ratio(op).err());
+            prepare::notice_idle_params(std::slice::from_ref(op), &mut notices);
+            self.add(notices);
+        }
+    }
+
+    /// A recipe that no op uses breaks no run; what is wrong with it is said all the same.
+    fn idle_bindings(&mut self) {
+        let recipes = self.workload.ops.iter().flat_map(|op| op.bindings.values());
+        let recipes = recipes.chain(self.workload.document_bindings.values());
+        let mut seen: Vec<Option<Location>> = Vec::new();
+        let mut odd = Vec::new();
+        for recipe in recipes {
+            let place = recipe.location();
+            if seen.contains(&place) {
+                continue;
+            }
+            seen.push(place);
+            let unset = self.workload.unset.iter().any(|unset| recipe.as_str().contains(&unset.name));
+            if let (Err(error), false) = (Program::compile(recipe), unset) {
+                let known = |other: &Diagnostic| other.location.is_some() && other.location == error.location;
+                if !self.found.iter().any(known) {
+                    odd.push(Diagnostic { severity: Severity::Warning, ..error });
+                }
+            }
+        }
+        self.add(odd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn checked(text: &str, user: &[(&str, &str)]) -> Vec<String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("f.yaml");
+        fs::write(&path, text).expect("a file");
+        let user = user.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let path = path.to_str().expect("UTF-8");
+        let found = check(path, &user, &[]);
+        found.iter().map(|d| d.one_line().replace(path, "f.yaml")).collect()
+    }
+
+    #[test]
+    fn everything_is_said_at_once_in_the_order_of_the_lines() {
+        let found = checked(
+            "scenarios:\n  default:\n    a: run driver=stdout tags==block:aa cycles=5q\n    b: run drivr=stdout\n    c: await nothing\n\
+             bindings:\n  idle: Modd(5)\n  used: Mood(5)\nblocks:\n  a:\n    ops:\n      one: 'x {missing}'\n  b:\n    ops:\n      two: '{used}'\n",
+            &[],
+        );
+        let places: Vec<&str> = found.iter().filter_map(|line| line.split(": ").nth(0)).collect();
+        assert_eq!(places, ["f.yaml:4:12"], "{found:#?}");
+        // The plan of a scenario comes first: with its steps mended, all else is said.
+        let found = checked(
+            "scenarios:\n  default:\n    a: run driver=stdout tags==block:aa cycles=5q\n    c: await nothing\n\
+             bindings:\n  idle: Modd(5)\n  used: Mood(5)\nblocks:\n  a:\n    ops:\n      one: 'x {missing}'\n  b:\n    ops:\n      two: '{used}'\n",
+            &[],
+        );
+        let expected = [
+            ("error: await", "await: no activity `nothing`"),
+            ("f.yaml:3:32: error", "block:aa"),
+            ("f.yaml:6:9: warning", "Modd"),
+            ("f.yaml:7:9: error", "Mood"),
+            ("f.yaml:11:", "missing"),
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (line, (place, part)) in found.iter().zip(expected) {
+            assert!(line.starts_with(place) && line.contains(part), "{line} is not {place} … {part}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_must_be_given_is_no_fault_of_the_file() {
+        let text = "scenarios: {default: run driver=mongodb cycles=TEMPLATE(n)}\nops: {a: '{find: \"TEMPLATE(coll)\", limit: TEMPLATE(limit)}'}\n";
+        assert_eq!(checked(text, &[]), [""; 0]);
+        let found = checked(text, &[("n", "many"), ("coll", "c"), ("limit", "@")]);
+        assert!(found.iter().any(|line| line.contains("many")), "{found:?}");
+        assert!(found.iter().any(|line| line.contains('@')), "{found:?}");
+    }
+
+    #[test]
+    fn ops_that_no_step_selects_are_checked_for_the_driver_of_the_steps() {
+        let text = "scenarios: {default: {s: run driver=stdout tags==block:a}}\nblocks: {a: {ops: {x: y}}, b: {ops: {x: y, z: '{oops}'}}}\n";
+        let found = checked(text, &[]);
+        assert!(found.len() == 1 && found[0].contains("oops"), "{found:?}");
+        assert_eq!(checked("ops: {a: plain text}\n", &[("driver", "stdout")]), [""; 0]);
+        assert!(!checked("ops: {a: plain text}\n", &[]).is_empty(), "no command of MongoDB");
+    }
+}

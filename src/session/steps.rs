@@ -1,0 +1,90 @@
+//! Named scenarios → the commands of a session.
+
+use super::{Command, parameters, prepare};
+use crate::span::Diagnostic;
+use crate::workload::scenario::{self, Plan, PlannedStep, Vocabulary};
+use crate::workload::{LoadOptions, Workload};
+use indexmap::IndexMap;
+use regex::Regex;
+use std::path::PathBuf;
+
+/// Loads the workload `typed` and works out its scenarios `names` with the parameters of the user.
+///
+/// # Errors
+/// Everything that is wrong with the workload, its steps and the parameters.
+pub fn plan(
+    typed: &str,
+    names: &[String],
+    user: &IndexMap<String, String>,
+    includes: &[PathBuf],
+) -> Result<Plan, Vec<Diagnostic>> {
+    let workload = crate::workload::load(typed, &LoadOptions { includes, params: user })?;
+    plan_of(&workload, typed, names, user)
+}
+
+/// Works out the scenarios `names` of a workload that was loaded with the parameters of the user.
+///
+/// # Errors
+/// Everything that is wrong with its steps and the parameters.
+pub fn plan_of(
+    workload: &Workload,
+    typed: &str,
+    names: &[String],
+    user: &IndexMap<String, String>,
+) -> Result<Plan, Vec<Diagnostic>> {
+    let variables: Vec<String> = workload.variables.iter().map(|v| v.name.clone()).collect();
+    parameters::canonical(user, &variables).map_err(|error| vec![error])?;
+    let known = parameters::all_known();
+    let vocabulary = Vocabulary { known: &known, canonical: parameters::canonical_name };
+    scenario::plan(workload, typed, names, user, vocabulary)
+}
+
+/// The command that a planned step stands for.
+///
+/// # Errors
+/// A time or an alias that cannot be read.
+pub fn command(step: PlannedStep) -> Result<Command, Diagnostic> {
+    match step.verb.as_str() {
+        "run" | "start" => {
+            let PlannedStep { mut params, written, alias, .. } = step;
+            params.entry("alias".to_owned()).or_insert(alias);
+            let passed_on = params.keys().filter(|name| !written.contains_key(*name)).cloned().collect();
+            let request = prepare::Request {
+                parameters: params,
+                written,
+                passed_on,
+                scenario: Some(step.scenario).filter(|name| !name.is_empty()),
+                step: Some(step.step).filter(|name| !name.is_empty()),
+            };
+            Ok(Command::Activity { request: Box::new(request), wait: step.verb == "run" })
+        }
+        "waitmillis" => simple("waitmillis", &step.argument.unwrap_or_default()),
+        verb => simple(verb, &step.alias),
+    }
+}
+
+/// `await ALIAS`, `stop ALIASES`, `forceStop ALIASES` or `waitmillis N`.
+///
+/// # Errors
+/// A time or a pattern of aliases that cannot be read.
+pub fn simple(verb: &str, argument: &str) -> Result<Command, Diagnostic> {
+    match verb {
+        "await" => Ok(Command::Await(argument.to_owned())),
+        "waitmillis" => argument
+            .parse()
+            .map(Command::WaitMillis)
+            .map_err(|_| Diagnostic::error(format!("`waitmillis {argument}`: not a number of milliseconds"))),
+        _ => {
+            let mut patterns = Vec::new();
+            for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
+                let pattern = Regex::new(&format!("^(?:{alias})$")).map_err(|error| {
+                    Diagnostic::error(format!(
+                        "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
+                    ))
+                })?;
+                patterns.push(pattern);
+            }
+            Ok(Command::Stop(patterns))
+        }
+    }
+}
