@@ -20,8 +20,7 @@ Exit codes: 0 done, 1 ended by op errors, 2 usage or configuration, 3 target unr
 pub fn command() -> clap::Command {
     Options::command()
         .override_usage(format!("nbrs {}\n       nbrs VERB …", "WORKLOAD [SCENARIO…] [k=v…]"))
-        .after_help(format!("{}\n{AFTER}\n`nbrs help VERB` says more; --help lists the parameters.", verbs()))
-        .after_long_help(format!("{}\n{}\n{AFTER}", verbs(), core_parameters()))
+        .after_help(format!("{}\n{}\n{AFTER}", verbs(), core_parameters()))
 }
 
 fn verbs() -> String {

@@ -149,9 +149,9 @@ fn dispatch(args: &[OsString]) -> u8 {
 /// `nbrs help …`.
 fn explain(topic: &Topic, options: &Options, out: &mut dyn Write) -> u8 {
     let text = match topic {
-        Topic::Everything => Ok(help::command().render_long_help().to_string()),
+        Topic::Everything => Ok(help::command().render_help().to_string()),
         Topic::Verb(name) => {
-            Ok(verbs::find(name).map_or_else(|| help::command().render_long_help().to_string(), help::verb))
+            Ok(verbs::find(name).map_or_else(|| help::command().render_help().to_string(), help::verb))
         }
         Topic::Functions { markdown: true } => Ok(help::functions_markdown()),
         Topic::Functions { markdown: false } => Ok(help::functions()),

@@ -19,24 +19,24 @@ pub fn plan(
     includes: &[PathBuf],
 ) -> Result<Plan, Vec<Diagnostic>> {
     let workload = crate::workload::load(typed, &LoadOptions { includes, params: user })?;
-    plan_of(&workload, typed, names, user)
+    let (plan, errors) = examine(&workload, typed, names, user);
+    if errors.is_empty() { Ok(plan) } else { Err(errors) }
 }
 
-/// Works out the scenarios `names` of a workload that was loaded with the parameters of the user.
-///
-/// # Errors
-/// Everything that is wrong with its steps and the parameters.
-pub fn plan_of(
+/// Works out the scenarios `names` of a workload that was loaded with the parameters of the user: what could be
+/// worked out, and everything that is wrong with its steps and the parameters.
+pub fn examine(
     workload: &Workload,
     typed: &str,
     names: &[String],
     user: &IndexMap<String, String>,
-) -> Result<Plan, Vec<Diagnostic>> {
+) -> (Plan, Vec<Diagnostic>) {
     let variables: Vec<String> = workload.variables.iter().map(|v| v.name.clone()).collect();
-    parameters::canonical(user, &variables).map_err(|error| vec![error])?;
     let known = parameters::all_known();
     let vocabulary = Vocabulary { known: &known, canonical: parameters::canonical_name };
-    scenario::plan(workload, typed, names, user, vocabulary)
+    let (plan, mut errors) = scenario::examine(workload, typed, names, user, vocabulary);
+    errors.extend(parameters::canonical(user, &variables).err());
+    (plan, errors)
 }
 
 /// The command that a planned step stands for.

@@ -67,6 +67,18 @@ pub fn plan<'a>(
     user: &IndexMap<String, String>,
     vocabulary: impl Into<Vocabulary<'a>>,
 ) -> Result<Plan, Vec<Diagnostic>> {
+    let (plan, errors) = examine(workload, typed, names, user, vocabulary);
+    if errors.is_empty() { Ok(plan) } else { Err(errors) }
+}
+
+/// As [`plan`], but gives what could be worked out beside what could not.
+pub fn examine<'a>(
+    workload: &Workload,
+    typed: &str,
+    names: &[String],
+    user: &IndexMap<String, String>,
+    vocabulary: impl Into<Vocabulary<'a>>,
+) -> (Plan, Vec<Diagnostic>) {
     let vocabulary = vocabulary.into();
     let user = user.iter().map(|(name, value)| (canonical(name, workload, vocabulary), value.clone()));
     let mut planner = Planner {
@@ -240,6 +252,7 @@ impl Planner<'_> {
     ) -> Result<(), Diagnostic> {
         let mut params: IndexMap<String, String> = IndexMap::new();
         let mut written: IndexMap<String, Text> = IndexMap::new();
+        let mut all_known = true;
         for piece in given {
             let Some((operator, value)) = piece.assigned else { continue };
             let name = (self.vocabulary.canonical)(piece.name.as_str());
@@ -247,12 +260,15 @@ impl Planner<'_> {
                 return Err(Diagnostic::error(format!("`{name}` is given twice in step `{}`", step.name))
                     .at(piece.name.location()));
             }
-            self.check_name(&piece.name);
+            if !self.check_name(&piece.name) {
+                all_known = false;
+                continue;
+            }
             let own = value.as_str().to_owned();
-            // A value that is the user's already, through a template variable, overrides nothing.
-            let user = self.user.get(name).filter(|given| **given != own);
-            let kept = match (user, operator) {
+            let kept = match (self.user.get(name), operator) {
                 (None, _) => own,
+                // The user's already, through a template variable.
+                (Some(given), _) if *given == own && value.location().as_ref().is_some_and(is_given) => own,
                 (Some(given), 1) => {
                     self.overridden.entry(name.to_owned()).or_default().push(step.name.clone());
                     params.insert(name.to_owned(), given.clone());
@@ -276,6 +292,9 @@ impl Planner<'_> {
             };
             params.insert(name.to_owned(), kept);
             written.insert(name.to_owned(), value);
+        }
+        if !all_known {
+            return Ok(());
         }
         for (name, value) in self.user {
             params.entry(name.clone()).or_insert_with(|| value.clone());
@@ -315,12 +334,14 @@ impl Planner<'_> {
         }
     }
 
-    /// A step's own parameters must exist too.
-    fn check_name(&mut self, name: &Text) {
-        if !self.is_known(name.as_str()) {
+    /// A step's own parameters must exist too. Whether this one does.
+    fn check_name(&mut self, name: &Text) -> bool {
+        let known = self.is_known(name.as_str());
+        if !known {
             let error = Diagnostic::error(format!("there is no parameter `{name}`")).at(name.location());
             self.errors.push(error.suggest(name.as_str(), self.vocabulary.known.iter().copied(), ""));
         }
+        known
     }
 
     fn is_known(&self, name: &str) -> bool {
@@ -344,7 +365,7 @@ impl Planner<'_> {
             .replace("STEP", &sanitised(step))
     }
 
-    fn finish(mut self) -> Result<Plan, Vec<Diagnostic>> {
+    fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
         if !self.other_workload && !self.steps.is_empty() {
             let variables = self.workload.variables.iter().map(|variable| variable.name.as_str());
             let names: Vec<&str> = self.vocabulary.known.iter().copied().chain(variables).collect();
@@ -356,9 +377,6 @@ impl Planner<'_> {
                 .suggest(name, names.iter().copied(), "")
             });
             self.errors.extend(unknown.collect::<Vec<_>>());
-        }
-        if !self.errors.is_empty() {
-            return Err(self.errors);
         }
         for name in self.user.keys() {
             let own = self.overridden.get(name).map(|steps| steps.join(", "));
@@ -378,7 +396,7 @@ impl Planner<'_> {
                 )));
             }
         }
-        Ok(Plan { steps: self.steps, notices: self.notices })
+        (Plan { steps: self.steps, notices: self.notices }, self.errors)
     }
 }
 
