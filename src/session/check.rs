@@ -3,10 +3,8 @@
 
 use super::{Command, SessionError, Unused, check_alias, parameters, prepare, steps};
 use crate::bindings::Program;
-use crate::plan;
 use crate::span::{Diagnostic, Location, Severity};
-use crate::workload::tags::TagFilter;
-use crate::workload::{self, Workload};
+use crate::workload::{self, Workload, tags};
 use indexmap::{IndexMap, IndexSet};
 use std::path::PathBuf;
 
@@ -117,21 +115,22 @@ impl Check<'_> {
         let only = reached.drivers.first().filter(|_| reached.drivers.len() == 1).map(String::as_str);
         let Ok(default) = prepare::driver(named.or(only).unwrap_or("mongodb")) else { return };
         for op in self.workload.ops.iter().filter(|op| !reached.ops.contains(&op.name)) {
-            if let Err(error) = TagFilter::usable(op, self.workload) {
+            if let Err(error) = tags::check(op, self.workload) {
                 self.add([error]);
                 continue;
             }
-            let mut notices = Vec::new();
-            match prepare::op_driver(op, default, &mut notices) {
-                Ok(row) => match plan::compile(op, row.form) {
-                    Ok(compiled) => notices.extend(compiled.notices),
-                    Err(errors) => notices.extend(errors),
-                },
-                Err(error) => notices.push(error),
+            let mut op = op.clone();
+            let mut found = Vec::new();
+            match prepare::op_driver(&mut op, default, &mut found) {
+                Ok(row) => {
+                    let errors = prepare::compile(&op, row, &mut found).err();
+                    found.extend(errors.into_iter().flatten());
+                }
+                Err(error) => found.push(error),
             }
-            notices.extend(prepare::op_ratio(op).err());
-            prepare::notice_idle_params(std::slice::from_ref(op), &mut notices);
-            self.add(notices);
+            found.extend(prepare::op_ratio(&op).err());
+            prepare::notice_idle_params(std::slice::from_ref(&op), &mut found);
+            self.add(found);
         }
     }
 

@@ -112,14 +112,6 @@ impl TagFilter {
         Ok(selected)
     }
 
-    /// Refuses an op that cannot be used as it stands, as [`TagFilter::select`] does.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn usable(op: &OpTemplate, workload: &Workload) -> Result<(), Diagnostic> {
-        check(op, workload)
-    }
-
     fn nothing_matches(&self, ops: &[OpTemplate]) -> Diagnostic {
         let mut values: IndexMap<&str, IndexSet<&str>> = IndexMap::new();
         for op in ops {
