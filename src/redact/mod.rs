@@ -177,7 +177,8 @@ mod tests {
         #[test]
         fn no_password_survives(password in "[ -~é]{4,12}", port in 1u16..) {
             // `1/2?a=b` reads as a port, a database and an option; `://` as another connection string.
-            prop_assume!(!(password.contains('?') && password.contains('=')) && !password.contains("://"));
+            let reads_otherwise = password.contains("://") || (password.contains('?') && password.contains('='));
+            prop_assume!(!reads_otherwise);
             let text = format!("mongodb://bob:{password}@example.invalid:{port}/db");
             let masked = format!("mongodb://bob:***@example.invalid:{port}/db");
             prop_assert_eq!(uri(&text), masked);
