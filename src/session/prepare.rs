@@ -234,11 +234,14 @@ pub(super) fn op_driver(
                 return Ok(row);
             }
             // The reference takes any `type` for a driver's name and fails; some of its own files carry one
-            // that means something else.
-            Err(_) if op.params.contains_key("type") => notices.push(
-                Diagnostic::warning(format!("{}: `type: {name}` names no driver and has no effect", op.name))
-                    .at(node.location.clone()),
-            ),
+            // that means something else. As a field of an op it may be part of what is sent.
+            Err(_) if !op.op.contains_key("type") => {
+                let message = format!("op parameter `type: {name}` names no driver and has no effect");
+                let notice = Diagnostic::warning(message).at(node.location.clone());
+                if !notices.contains(&notice) {
+                    notices.push(notice);
+                }
+            }
             Err(_) => {}
         }
     }

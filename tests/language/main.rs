@@ -1,7 +1,14 @@
 //! The workload language as users meet it: files in, op templates and planned steps out, and errors that point
 //! into the file that the user wrote.
 
+mod documents;
+mod program;
+mod sequence;
+mod tags;
+
 use indexmap::IndexMap;
+use nbrs::functions::Context;
+use nbrs::plan::{Form, compile};
 use nbrs::span::{Diagnostic, Source, Text};
 use nbrs::workload::tags::TagFilter;
 use nbrs::workload::{self, LoadOptions, OpTemplate, Workload, find, scenario};
@@ -252,21 +259,54 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_file_loads_or_is_refused(
-        text in r#"((ops|blocks|bindings|params|tags|scenarios|name|op|stmt|a|b)(: |:\n  |:\n|\n| )|[\[\]{},|>'"&*!é-]|\n|\n  |- |TEMPLATE\(a,|\)|<<b:|>>|---\n){0,24}"#,
+    fn any_file_loads_or_is_refused_at_a_place(
+        text in r#"((ops|blocks|bindings|params|tags|scenarios|name|op|stmt|a|b)(: |:\n  |:\n|\n| )|[\[\]{},|>'"&*!é-]|\n|\n  |- |TEMPLATE\(a,|\)|<<b:|>>|<<: |\$\{a:|---\n){0,24}"#,
     ) {
-        let source = Arc::new(Source { name: "w.yaml".to_owned(), text });
-        let user = params(&[("a", "<<b:1>>")]);
-        match workload::parse(source, &user) {
-            Ok(workload) => {
-                let _ = TagFilter::parse(&Text::unplaced("")).map(|all| all.select(&workload));
-                let _ = scenario::plan(&workload, "w", &[], &user, KNOWN);
-            }
-            Err(errors) => {
-                prop_assert!(!errors.is_empty());
-                for error in errors {
-                    let _ = (error.one_line(), error.render(false));
+        whole_way(text, &params(&[("a", "<<b:1>>")]));
+    }
+
+    #[test]
+    fn any_op_text_is_compiled_or_refused_at_a_place(
+        op in r#"(\{(n|s|no)\}|\{\{(Mod\(5\)|Bad)\}\}|[{}\[\]:,'"/\\]|find|: |"c"|5|-1\.5|\[n\]|\[n as m\]|\$oid|ISODate\(|\)| |\n|é|\u{FDD0}){0,24}"#,
+    ) {
+        let mut text = String::from("bindings: {n: Identity(), s: \"ToString(); Prefix(', a: ')\"}\nops:\n  o: |-1\n");
+        for line in format!("{{{op}").split('\n') {
+            text.push_str(&format!("   {line}\n"));
+        }
+        whole_way(text, &IndexMap::new());
+    }
+}
+
+/// Loads a file, plans its scenario, compiles its ops for every driver and binds some cycles. Whatever is wrong on
+/// the way is said at a place of the file.
+fn whole_way(text: String, user: &IndexMap<String, String>) {
+    let placed = |errors: &[Diagnostic]| {
+        assert!(!errors.is_empty());
+        for error in errors {
+            assert!(error.location.is_some(), "without a place: {error:?}");
+            let _ = (error.one_line(), error.render(false));
+        }
+    };
+    let source = Arc::new(Source { name: "w.yaml".to_owned(), text });
+    let workload = match workload::parse(source, user) {
+        Ok(workload) => workload,
+        Err(errors) => return placed(&errors),
+    };
+    let _ = scenario::plan(&workload, "w", &[], user, KNOWN);
+    let all = TagFilter::parse(&Text::unplaced("")).expect("an empty filter");
+    let ops = match all.select(&workload) {
+        Ok(ops) => ops,
+        Err(error) => return placed(&[error]),
+    };
+    for op in &ops {
+        for form in [Form::Command, Form::Text, Form::Fields] {
+            match compile(op, form) {
+                Ok(compiled) => {
+                    for cycle in 0..3 {
+                        let _ = compiled.plan.body.bind(cycle, &mut Context::default(), &mut Vec::new());
+                    }
                 }
+                Err(errors) => placed(&errors),
             }
         }
     }
