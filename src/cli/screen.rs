@@ -207,10 +207,11 @@ impl View for Screen {
         self.bars.println(notice.render(self.color).trim_end());
     }
 
+    fn stdout_is_taken(&self) {
+        self.summary_to_stderr.store(true, Ordering::Relaxed);
+    }
+
     fn begin(&self, head: &Head) {
-        if head.uses_stdout {
-            self.summary_to_stderr.store(true, Ordering::Relaxed);
-        }
         let mut state = lock(&self.state);
         let header = header_of(head, state.target.as_ref());
         let text = report::header::text(&header, state.target.as_ref());

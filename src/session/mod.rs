@@ -153,8 +153,6 @@ pub struct Head {
     pub bytes_to_write: f64,
     /// The data directory if the target is the embedded server of this process.
     pub embedded: Option<PathBuf>,
-    /// An op writes its text to standard output, so that nothing else should.
-    pub uses_stdout: bool,
     /// Sentences that a user should read before the run.
     pub notes: Vec<String>,
 }
@@ -192,6 +190,8 @@ pub struct Outcome {
 /// Whoever looks on: header, progress, notices and ends. Calls may come from several activities at once.
 pub trait View: Send + Sync {
     fn notice(&self, notice: &Diagnostic);
+    /// An op of the session will write to standard output, so that nothing else should.
+    fn stdout_is_taken(&self);
     /// An activity is about to run its first op.
     fn begin(&self, head: &Head);
     /// Where it stands, ten times a second.
@@ -306,6 +306,11 @@ pub async fn run(
 impl Session<'_> {
     async fn run_all(&mut self, commands: Vec<Command>) -> Result<(), SessionError> {
         let planned = self.plan(commands)?;
+        let takes_stdout =
+            |step: &Planned| matches!(step, Planned::Activity { prepared, .. } if prepared.uses_stdout());
+        if planned.iter().any(takes_stdout) {
+            self.view.stdout_is_taken();
+        }
         self.check_space(&planned)?;
         self.check_files(&planned)?;
         for step in planned {
@@ -650,7 +655,6 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
         targets: adapters.iter().map(|(_, adapter)| adapter.facts().clone()).collect(),
         bytes_to_write: prepared.bytes_to_write(),
         embedded,
-        uses_stdout: prepared.uses_stdout(),
         notes: prepared.notes.clone(),
     }
 }

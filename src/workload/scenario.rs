@@ -498,10 +498,10 @@ fn words(command: &Text) -> Result<Vec<Word>, Diagnostic> {
     let mut characters = written.char_indices().peekable();
     while let Some((at, c)) = characters.next() {
         let here = at..at + c.len_utf8();
-        let plain = in_value && command.locate(here.clone()).as_ref().is_some_and(is_given);
+        let given = command.locate(here.clone()).as_ref().is_some_and(is_given);
         let open = quote.map(|(open, _)| open);
         match c {
-            _ if plain => word.get_or_insert_default().text.push_slice(command, here),
+            _ if given && in_value => word.get_or_insert_default().text.push_slice(command, here),
             _ if open == Some(c) => quote = None,
             '\'' | '"' if open.is_none() => {
                 quote = Some((c, at));
@@ -521,7 +521,7 @@ fn words(command: &Text) -> Result<Vec<Word>, Diagnostic> {
                 in_value = false;
             }
             _ => {
-                in_value |= c == '=';
+                in_value |= c == '=' && !given;
                 word.get_or_insert_default().text.push_slice(command, here);
             }
         }
