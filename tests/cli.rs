@@ -469,3 +469,217 @@ fn too_few_open_files_are_said_before_anything_is_contacted() {
     assert!(stderr.contains("needs about 460 open files") && stderr.contains("100"), "{stderr}");
     assert!(!place.path().join("data-home").exists());
 }
+
+// ---- check, help, completions ----
+
+/// The bundled workloads, by file name.
+fn bundled() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the scenarios are there")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".yaml"))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 3, "{names:?}");
+    names
+}
+
+#[test]
+fn check_says_nothing_about_the_bundled_workloads() {
+    let place = Place::new();
+    for name in bundled() {
+        let ran = place.run(&["check", &name, "--strict"]);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{name}");
+    }
+    assert!(!place.path().join("data-home").exists(), "nothing was opened");
+}
+
+#[test]
+fn check_says_all_that_is_wrong_with_each_file_one_problem_a_line() {
+    let place = Place::new();
+    let rows = [
+        ("tab.yaml", "ops:\n\ta: x\n", &["tab.yaml:2:2: error: this is not YAML"][..]),
+        ("twice.yaml", "ops:\n  a: x\n  a: y\n", &["twice.yaml:3:3: error: the key `a` is given twice"]),
+        ("map.yaml", "ops: {a: [b: c\n", &["map.yaml:"]),
+        ("empty.yaml", "", &["empty.yaml:1:1: error: "]),
+        (
+            "several.yaml",
+            "bindings:\n  k: Modd(5)\nops:\n  a: |\n    { find: \"c\", filter: { k: {k} } }\n  b: |\n    { find: \"c\", filter: { k: {kk} } }\n",
+            &[
+                "several.yaml:2:6: error: there is no function `Modd`; did you mean `Mod`?",
+                "several.yaml:7:31: error: ",
+            ],
+        ),
+        (
+            "step.yaml",
+            "scenarios: {default: {a: run driver=diag tags==block:x cycles=5q}}\nblocks: {x: {ops: {o: noop}}}\n",
+            &["step.yaml:1:63: error: parameter `cycles=5q`"],
+        ),
+        ("nothing.yaml", "ops: {a: \"{ping: 1}\"}\n", &[]),
+    ];
+    let mut files = Vec::new();
+    for (name, text, _) in rows {
+        place.file(name, text);
+        files.push(name);
+    }
+    let words: Vec<&str> = ["check"].iter().chain(&files).chain(&["absent.yaml"]).copied().collect();
+    let ran = place.run(&words);
+    assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{}", ran.stdout);
+    for (name, _, expected) in rows {
+        let lines: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with(name)).collect();
+        assert_eq!(lines.len(), expected.len(), "{name}: {lines:?}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.starts_with(expected), "{line} does not begin with {expected}");
+        }
+    }
+    assert!(ran.stdout.contains("absent.yaml:1:1: error: no workload `absent.yaml`"), "{}", ran.stdout);
+    // The same for programs.
+    let json = place.run(&["check", "several.yaml", "--json"]);
+    let lines = program::json_lines(&json.stdout);
+    assert_eq!(lines.len(), 2);
+    assert_eq!(
+        (&lines[0]["file"], &lines[0]["line"], &lines[0]["column"]),
+        (&"several.yaml".into(), &2.into(), &6.into())
+    );
+    assert_eq!((&lines[0]["severity"], &lines[0]["help"]), (&"error".into(), &"did you mean `Mod`?".into()));
+}
+
+#[test]
+fn a_warning_is_an_error_where_check_is_strict() {
+    let place = Place::new();
+    place.file("w.yaml", "blocks:\n  a:\n    opps: {x: y}\n    ops: {o: \"{ping: 1}\"}\n");
+    let ran = place.run(&["check", "w.yaml"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("w.yaml:3:5: warning: "), "{}", ran.stdout);
+    let ran = place.run(&["check", "w.yaml", "--strict"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stdout.starts_with("w.yaml:3:5: error: "), "{}", ran.stdout);
+    place.run(&["show", "workload=w.yaml"]).ok();
+}
+
+#[test]
+fn help_explains_each_function_workload_driver_and_verb() {
+    let place = Place::new();
+    let help = |words: &[&str]| {
+        let words: Vec<&str> = ["help"].iter().chain(words).copied().collect();
+        place.run(&words).ok().stdout.clone()
+    };
+    let functions = place.run(&["--list-functions"]);
+    let names: Vec<&str> = functions
+        .ok()
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|l| l.split(' ').next())
+        .collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let text = help(&["function", name]);
+        assert!(text.starts_with(&format!("{name} (")) && text.contains(" -> "), "{text}");
+        assert!(text.contains("nbrs eval"), "{name} has an example: {text}");
+    }
+    for name in bundled() {
+        let text = help(&["workload", name.trim_end_matches(".yaml")]);
+        for part in ["Scenarios:", "What to expect", "Template variables", "Blocks and their ops"] {
+            assert!(text.contains(part), "{name}: no `{part}` in {text}");
+        }
+    }
+    assert!(help(&["driver", "mongodb"]).contains("connection"));
+    for verb in ["run", "start", "show", "describe", "plan", "check", "eval", "server", "help", "completions"]
+    {
+        assert!(help(&[verb]).contains(&format!("Usage: nbrs {verb}")), "{verb}");
+        assert!(help(&[]).contains(&format!("\n  {verb} ")), "{verb}");
+    }
+    for heading in ["Looking:", "Running:", "Verbs:", "Parameters of every activity", "Exit codes:"] {
+        assert!(help(&[]).contains(heading), "{heading}");
+        assert!(place.run(&["--help"]).ok().stdout.contains(heading), "{heading}");
+    }
+    place.run(&["help", "function", "HashRang"]).refused(2, &["no function `HashRang`", "`HashRange`"]);
+    place.run(&["help", "workload", "mongodb-basik"]).refused(2, &["mongodb-basic"]);
+    place.run(&["help", "driver", "mongo"]).refused(2, &["mongodb"]);
+}
+
+#[test]
+fn completions_are_there_for_every_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = place.run(&["completions", shell]).ok().stdout.clone();
+        for word in ["completions", "mongodb-keyvalue2", "report-json-to", "list-scenarios"] {
+            assert!(script.contains(word), "{shell}: no `{word}`");
+        }
+    }
+}
+
+#[test]
+fn a_bad_file_stops_no_list() {
+    let place = Place::new();
+    std::fs::create_dir(place.path().join("mine")).expect("a folder");
+    place.file("mine/good.yaml", "scenarios: {default: run op=x}\nops: {a: b}\n");
+    place.file("mine/bad.yaml", "scenarios: {default: run op=x\n");
+    std::fs::write(place.path().join("mine/latin.yaml"), b"ops: caf\xe9\n").expect("a file");
+    for list in ["--list-workloads", "--list-scenarios"] {
+        let ran = place.run(&[list, "--include", "mine"]);
+        assert!(ran.ok().stdout.contains("mine/good"), "{}", ran.stdout);
+        for name in ["mine/bad.yaml", "mine/latin.yaml"] {
+            assert!(ran.stderr.contains(&format!("`{name}` is left out of the list")), "{}", ran.stderr);
+        }
+    }
+}
+
+// ---- secrets ----
+
+#[test]
+fn no_output_shows_a_password() {
+    let place = Place::new();
+    let uri = "mongodb://someone:s3cr%40t@127.0.0.1:1/?serverSelectionTimeoutMS=100";
+    let connection = format!("connection={uri}");
+    place.file(
+        "w.yaml",
+        &format!(
+            "scenarios:\n  default: run driver=mongodb connection={uri} tags=block:x cycles=1q\n  good: run driver=mongodb connection={uri}\n\
+             blocks: {{a: {{ops: {{o: \"{{ping: 1}}\"}}}}}}\n"
+        ),
+    );
+    place.file(
+        "own.yaml",
+        &format!("ops: {{o: {{stmt: \"{{ping: 1}}\", params: {{connection: '{uri}'}}}}}}\n"),
+    );
+    place.file("a.args", &format!("run\n{connection}\nworkload=mongodb-basic\ntags=block:nothing\n"));
+    let rows: &[&[&str]] = &[
+        &["run", "workload=mongodb-basic", "tags=block:read", &connection],
+        &["run", "workload=mongodb-basic", "tags=block:read", &connection, "--report-json-to", "-"],
+        &["run", &connection],
+        &[&connection],
+        &["rum", &connection],
+        &["run", "op=x", &connection, &connection],
+        &["run", "workload=mongodb-basic", "tags=block:read", &connection, "--nonsense"],
+        &["run", "workload=mongodb-basic", "tags=block:read", &connection, "threds=1"],
+        &["run", "driver=diag", "op=noop", &connection],
+        &["show", "workload=mongodb-basic", &connection],
+        &["describe", "workload=mongodb-basic", &connection],
+        &["describe", "workload=own.yaml", "--json"],
+        &["describe", "workload=own.yaml"],
+        &["plan", "mongodb-basic", &connection],
+        &["plan", "mongodb-basic", &connection, "--json"],
+        &["plan", "w", "good"],
+        &["plan", "w", "--json"],
+        &["w"],
+        &["w", "good"],
+        &["check", "w.yaml"],
+        &["check", "w.yaml", "--json"],
+        &["help", "workload", "w.yaml"],
+        &["--argsfile", "a.args"],
+        &["--list-scenarios", "--include", "."],
+    ];
+    for words in rows {
+        for environment in [None, Some(uri)] {
+            let mut command = place.command(words);
+            command.envs(environment.map(|uri| ("NBRS_CONNECTION", uri)));
+            let ran = Ran::of(&mut command);
+            for text in [&ran.stdout, &ran.stderr] {
+                assert!(!text.contains("s3cr"), "{words:?}:\n{text}");
+            }
+        }
+    }
+}

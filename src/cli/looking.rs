@@ -1,6 +1,7 @@
 //! Looking without running: `describe`, `--list-workloads`, `--list-scenarios`, `--copy`. Contacts nothing.
 
-use crate::span::{Diagnostic, Severity};
+use crate::redact;
+use crate::span::{Diagnostic, Severity, Text};
 use crate::workload::find::{self, Place};
 use crate::workload::{self, Data, Node, OpTemplate, Workload};
 use indexmap::IndexMap;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What writing gives.
 pub fn describe(ops: &[OpTemplate], json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let ops: Vec<OpTemplate> = ops.iter().map(without_secrets).collect();
     if json {
         let ops = Json::Array(ops.iter().map(described).collect());
         return writeln!(out, "{ops}");
@@ -34,6 +36,19 @@ pub fn describe(ops: &[OpTemplate], json: bool, out: &mut dyn Write) -> io::Resu
         pairs(out, "tags", op.tags.iter().map(|(name, value)| (name, value.clone())))?;
     }
     Ok(())
+}
+
+/// The op with a connection string of its own masked.
+fn without_secrets(op: &OpTemplate) -> OpTemplate {
+    let mut op = op.clone();
+    for fields in [&mut op.op, &mut op.params] {
+        if let Some(node) = fields.get_mut("connection")
+            && let Some(text) = node.as_text()
+        {
+            node.data = Data::Text(Text::unplaced(redact::uri(text.as_str())));
+        }
+    }
+    op
 }
 
 fn described(op: &OpTemplate) -> Json {
@@ -206,7 +221,6 @@ pub fn copy(name: &str, folder: &Path) -> Result<PathBuf, Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::Text;
     use crate::workload::tags::TagFilter;
     use std::fs;
 

@@ -164,7 +164,7 @@ fn explain(topic: &Topic, options: &Options, out: &mut dyn Write) -> u8 {
         }
     };
     match text {
-        Ok(text) => written(out.write_all(text.as_bytes()).map(|()| exit::DONE)),
+        Ok(text) => written(out.write_all(redact::passwords(&text).as_bytes()).map(|()| exit::DONE)),
         Err(errors) => {
             tell(&errors);
             exit::USAGE
