@@ -287,7 +287,12 @@ impl Planner<'_> {
                         step.name
                     ))
                     .at(piece.name.location())
-                    .help(self.locked_help(&step.name, name, &value)));
+                    .help(match variable_of(&value) {
+                        Some(variable) => format!("set the template variable instead: `{variable}=…`"),
+                        None => {
+                            "`===` locks a value, `==` keeps it quietly, `=` lets it be overridden".to_owned()
+                        }
+                    }));
                 }
             };
             params.insert(name.to_owned(), kept);
@@ -318,20 +323,6 @@ impl Planner<'_> {
             written,
         });
         Ok(())
-    }
-
-    /// What to give instead of a locked parameter: the template variable that its value comes from, if it is
-    /// the default of one (of several, the one that has the step's name).
-    fn locked_help(&self, step: &str, name: &str, value: &Text) -> String {
-        let of_default = |variable: &&super::TemplateVariable| {
-            variable.default.as_deref().map(str::trim) == Some(value.as_str())
-                && variable.name.to_lowercase().contains(&name.to_lowercase())
-        };
-        let candidates = self.workload.variables.iter().filter(of_default);
-        match candidates.max_by_key(|variable| variable.name.contains(step)) {
-            Some(variable) => format!("set the template variable instead: `{}=…`", variable.name),
-            None => "`===` locks a value, `==` keeps it quietly, `=` lets it be overridden".to_owned(),
-        }
     }
 
     /// A step's own parameters must exist too. Whether this one does.
@@ -398,6 +389,16 @@ impl Planner<'_> {
         }
         (Plan { steps: self.steps, notices: self.notices }, self.errors)
     }
+}
+
+/// The template variable whose default `value` is, if it is one.
+fn variable_of(value: &Text) -> Option<String> {
+    let place = value.location()?;
+    let before = place.source.text.get(..place.range.start)?.trim_end();
+    let before = before.strip_suffix([',', ':'])?.trim_end();
+    let name = before.rfind(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).map_or(0, |at| at + 1);
+    let is_variable = ["TEMPLATE(", "<<", "${"].iter().any(|open| before[..name].trim_end().ends_with(open));
+    (is_variable && name < before.len()).then(|| before[name..].to_owned())
 }
 
 /// A name as a part of an alias: without what follows the first point, `-` as `_`, letters and digits only.

@@ -64,8 +64,19 @@ impl Place {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nbrs"));
+        command.args(args);
+        self.at_home(command)
+    }
+
+    /// A command line of a shell.
+    pub fn shell(&self, line: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        self.at_home(command)
+    }
+
+    fn at_home(&self, mut command: Command) -> Command {
         command
-            .args(args)
             .current_dir(self.path())
             .env("HOME", self.path())
             .env("XDG_DATA_HOME", self.path().join("data-home"))
