@@ -327,7 +327,7 @@ impl Dispenser for Tasks {
 /// Runs tasks until one has to wait; the rest goes on from there.
 fn run(tasks: &[Task], cycle: i64) -> Run<'_> {
     let failed = |name: &str, exception, message| {
-        let failure = Failure { name: name.to_owned().into(), exception, message, partial: false };
+        let failure = Failure { name: name.to_owned().into(), exception, message, ..Failure::default() };
         Run::Ready(Outcome { failure: Some(failure), ..Outcome::default() })
     };
     for (index, task) in tasks.iter().enumerate() {

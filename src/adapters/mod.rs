@@ -108,19 +108,25 @@ pub struct Outcome {
     pub bytes_sent: u64,
     /// Documents in the reply.
     pub docs_returned: u64,
+    /// Documents that the reply says were inserted, updated or deleted.
+    pub docs_written: u64,
     pub failure: Option<Failure>,
 }
 
 /// An op that failed, or wrote only part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failure {
     /// The server's code name (`DuplicateKey`) or our own (`ConnectionFailed`).
     pub name: Cow<'static, str>,
+    /// The server's number for it, matched by `errors=` too.
+    pub code: Option<i32>,
     /// The reference's exception name, matched by `errors=` too.
     pub exception: Option<&'static str>,
     pub message: String,
     /// The reply was `ok` but wrote only part (`writeErrors`, `writeConcernError`).
     pub partial: bool,
+    /// Documents that the reply says were not written; 0 where it does not speak of documents.
+    pub documents: u64,
 }
 
 /// A driver.

@@ -145,9 +145,9 @@ impl Dispenser for Line {
             name: "WriteFailed".into(),
             exception: Some("RuntimeException"),
             message,
-            partial: false,
+            ..Failure::default()
         });
-        Run::Ready(Outcome { bytes_sent: scratch.bytes.len() as u64, docs_returned: 0, failure })
+        Run::Ready(Outcome { bytes_sent: scratch.bytes.len() as u64, failure, ..Outcome::default() })
     }
 }
 

@@ -60,7 +60,7 @@ impl<F: Fn(i64, usize) -> Step + Send + Sync> Dispenser for Scripted<F> {
 }
 
 fn well() -> Outcome {
-    Outcome { bytes_sent: 10, docs_returned: 1, failure: None }
+    Outcome { bytes_sent: 10, docs_returned: 1, ..Outcome::default() }
 }
 
 fn badly(name: &'static str, partial: bool) -> Outcome {
@@ -69,8 +69,9 @@ fn badly(name: &'static str, partial: bool) -> Outcome {
         exception: Some("MongoCommandException"),
         message: format!("{name}: no"),
         partial,
+        ..Failure::default()
     };
-    Outcome { bytes_sent: 10, docs_returned: 0, failure: Some(failure) }
+    Outcome { bytes_sent: 10, failure: Some(failure), ..Outcome::default() }
 }
 
 fn activity(cycles: u64, threads: usize, dispenser: Arc<dyn Dispenser>) -> Activity {
@@ -339,9 +340,58 @@ async fn an_error_that_is_retried_and_then_passes_stays_visible() {
     assert_eq!((totals.ok, totals.attempted, totals.retries, totals.bytes_sent), (1, 1, 1, 20));
     let counts = ErrorCounts { first: 1, retried: 1, ..ErrorCounts::default() };
     assert_eq!(totals.errors["WriteConflict"], counts);
+    assert_eq!(totals.tries(), [(2, 1)].into());
     assert_eq!(result.series.iter().map(|point| point.errors).sum::<u64>(), 0);
     // From the first send to the last answer: the pause between the tries is part of the op.
     assert!(totals.service.min() >= 1_900_000);
+}
+
+#[tokio::test]
+async fn retries_pause_ever_longer_unless_they_are_asked_for_at_once() {
+    for (errors, least) in [("retry", Duration::from_millis(2 + 4 + 8)), ("retry=now", Duration::ZERO)] {
+        let dispenser = Scripted::new(1, |_, before| {
+            Step::Now(if before < 3 { badly("WriteConflict", false) } else { well() })
+        });
+        let result = run(Activity { policy: policy(errors), ..activity(1, 1, dispenser) }).await;
+        let totals = &result.totals[0];
+        assert_eq!((totals.ok, totals.retries, totals.tries()), (1, 3, [(4, 1)].into()), "{errors}");
+        assert!(result.elapsed >= least, "{errors}: {:?}", result.elapsed);
+    }
+}
+
+#[tokio::test]
+async fn verbs_ask_for_result_codes_and_for_the_times_of_an_error() {
+    let dispenser = Scripted::new(40, |cycle, _| {
+        Step::Now(match cycle % 4 {
+            0 => badly("WriteConflict", false),
+            1 => badly("DuplicateKey", true),
+            _ => well(),
+        })
+    });
+    let errors = "WriteConflict:timer,code 5;DuplicateKey:counter,7";
+    let result = run(Activity { policy: policy(errors), ..activity(40, 2, dispenser) }).await;
+    let totals = &result.totals[0];
+    assert_eq!(totals.result_codes, [(5, 10), (7, 10)].into());
+    let timed: Vec<_> = totals.error_times.iter().map(|(name, times)| (name.as_str(), times.len())).collect();
+    assert_eq!(timed, [("WriteConflict", 10)]);
+}
+
+#[tokio::test]
+async fn an_error_is_matched_by_its_number_and_its_documents_are_counted() {
+    let dispenser = Scripted::new(3, |_, _| {
+        let mut outcome = badly("DuplicateKey", true);
+        outcome.docs_written = 8;
+        if let Some(failure) = &mut outcome.failure {
+            (failure.code, failure.documents) = (Some(11000), 2);
+        }
+        Step::Now(outcome)
+    });
+    let policy = policy(".*11000.*:counter;.*:stop");
+    let result = run(Activity { policy, ..activity(3, 1, dispenser) }).await;
+    assert_eq!(result.ended, Ended::Complete);
+    let totals = &result.totals[0];
+    assert_eq!((totals.docs_written, totals.errors["DuplicateKey"].documents), (24, 6));
+    assert_eq!(totals.errors["DuplicateKey"].ended, 3);
 }
 
 #[tokio::test]

@@ -99,9 +99,8 @@ impl<'a> Flight<'a> {
         if let Err(error) = dispenser.bind(cycle, context, scratch) {
             let failure = Failure {
                 name: error_names::BIND.into(),
-                exception: None,
                 message: error.to_string(),
-                partial: false,
+                ..Failure::default()
             };
             self.decision = self.shared.decide(&failure);
             return Landing::Badly(Outcome::default(), failure);
@@ -120,7 +119,9 @@ impl<'a> Flight<'a> {
                 return Landing::Badly(outcome, failure);
             }
             self.shared.recorder.retried(self.op, &failure.name, self.tries == 1, outcome.bytes_sent);
-            tokio::time::sleep(policy::back_off(self.tries)).await;
+            if !self.decision.at_once {
+                tokio::time::sleep(policy::back_off(self.tries)).await;
+            }
             self.tries += 1;
         }
     }
@@ -131,7 +132,14 @@ impl<'a> Flight<'a> {
             wait: self.due.map_or(0, |due| nanoseconds(due, sent)),
             service: nanoseconds(sent, Instant::now()),
         });
-        Sample { op: self.op, times, bytes_sent: outcome.bytes_sent, docs_returned: outcome.docs_returned }
+        Sample {
+            op: self.op,
+            times,
+            bytes_sent: outcome.bytes_sent,
+            docs_returned: outcome.docs_returned,
+            docs_written: outcome.docs_written,
+            tries: self.tries,
+        }
     }
 
     fn ok(mut self, outcome: &Outcome) {
@@ -146,6 +154,9 @@ impl<'a> Flight<'a> {
             given_up: self.given_up,
             partial: failure.partial,
             unfinished: false,
+            documents: failure.documents,
+            timed: self.decision.time,
+            code: self.decision.code,
         };
         self.shared.recorder.failed(&sample, &failure.name, ending);
         if self.decision.stop {
@@ -184,8 +195,11 @@ impl Drop for Flight<'_> {
 
 impl Shared {
     fn decide(&self, failure: &Failure) -> Decision {
-        let names = [&*failure.name, failure.exception.unwrap_or_default()];
-        self.policy.decide(if failure.exception.is_some() { &names } else { &names[..1] }, failure.partial)
+        let code = failure.code.map(|code| code.to_string());
+        let mut names = vec![&*failure.name];
+        names.extend(code.as_deref());
+        names.extend(failure.exception);
+        self.policy.decide(&names, failure.partial)
     }
 }
 

@@ -28,9 +28,16 @@ pub struct OpStats {
     /// [`OTHER_ERRORS`].
     pub errors: BTreeMap<String, ErrorCounts>,
     pub retries: u64,
+    /// How many ops needed so many tries, of those that needed more than one; tries beyond [`MAX_TRIES_APART`]
+    /// count as so many.
+    pub tries: BTreeMap<u32, u64>,
+    /// Ops that ended with a result code (`code N` of an error policy).
+    pub result_codes: BTreeMap<u8, u64>,
     /// Of all tries.
     pub bytes_sent: u64,
     pub docs_returned: u64,
+    /// Documents that replies said were inserted, updated or deleted.
+    pub docs_written: u64,
     /// Sent → answered, of ops that ended well.
     pub service: Histogram<u64>,
     /// Due → answered, of ops that ended well. Equals service where there is no rate.
@@ -39,6 +46,8 @@ pub struct OpStats {
     pub wait: Histogram<u64>,
     /// Sent → answered, of ops that failed or wrote only part.
     pub failed: Histogram<u64>,
+    /// The same by error, of errors whose times the policy asks for; at most [`MAX_ERROR_NAMES`].
+    pub error_times: BTreeMap<String, Histogram<u64>>,
 }
 
 /// How often an error was seen.
@@ -54,12 +63,16 @@ pub struct ErrorCounts {
     pub given_up: u64,
     /// Of `ended`, those whose reply was ok but wrote only part.
     pub partial: u64,
+    /// Documents that were not written, as replies said.
+    pub documents: u64,
 }
 
 /// Error names kept apart for one op.
 pub const MAX_ERROR_NAMES: usize = 64;
 /// The name under which errors beyond [`MAX_ERROR_NAMES`] are counted.
 pub const OTHER_ERRORS: &str = "Other";
+/// Ops with more tries than this are counted together.
+pub const MAX_TRIES_APART: u32 = 1000;
 
 impl Default for OpStats {
     fn default() -> Self {
@@ -68,12 +81,16 @@ impl Default for OpStats {
             attempted: 0,
             errors: BTreeMap::new(),
             retries: 0,
+            tries: BTreeMap::new(),
+            result_codes: BTreeMap::new(),
             bytes_sent: 0,
             docs_returned: 0,
+            docs_written: 0,
             service: histogram(),
             response: histogram(),
             wait: histogram(),
             failed: histogram(),
+            error_times: BTreeMap::new(),
         }
     }
 }
@@ -117,6 +134,26 @@ impl OpStats {
         self.errors.get_mut(name).expect("it was inserted if it was not there")
     }
 
+    /// The times of ops that ended in the error `name`, bounded like [`error`](OpStats::error).
+    fn times_of(&mut self, name: &str) -> &mut Histogram<u64> {
+        let name = if self.error_times.len() < MAX_ERROR_NAMES || self.error_times.contains_key(name) {
+            name
+        } else {
+            OTHER_ERRORS
+        };
+        self.error_times.entry(name.to_owned()).or_insert_with(histogram)
+    }
+
+    /// How many ops were tried how often; all that were begun are in it.
+    pub fn tries(&self) -> BTreeMap<u32, u64> {
+        let mut tries = self.tries.clone();
+        let once = self.attempted.saturating_sub(tries.values().sum());
+        if once > 0 {
+            tries.insert(1, once);
+        }
+        tries
+    }
+
     /// Ops that ended in an error.
     pub fn failed_ops(&self) -> u64 {
         self.errors.values().map(|counts| counts.ended).sum()
@@ -129,6 +166,16 @@ impl OpStats {
         self.retries += other.retries;
         self.bytes_sent += other.bytes_sent;
         self.docs_returned += other.docs_returned;
+        self.docs_written += other.docs_written;
+        for (tries, ops) in &other.tries {
+            *self.tries.entry(*tries).or_default() += ops;
+        }
+        for (code, ops) in &other.result_codes {
+            *self.result_codes.entry(*code).or_default() += ops;
+        }
+        for (name, times) in &other.error_times {
+            merge(self.times_of(name), times);
+        }
         for (name, counts) in &other.errors {
             self.error(name).add(counts);
         }
@@ -145,7 +192,11 @@ impl OpStats {
         self.retries = 0;
         self.bytes_sent = 0;
         self.docs_returned = 0;
+        self.docs_written = 0;
         self.errors.clear();
+        self.tries.clear();
+        self.result_codes.clear();
+        self.error_times.clear();
         for histogram in [&mut self.service, &mut self.response, &mut self.wait, &mut self.failed] {
             if !histogram.is_empty() {
                 histogram.reset();
@@ -161,6 +212,7 @@ impl ErrorCounts {
         self.retried += other.retried;
         self.given_up += other.given_up;
         self.partial += other.partial;
+        self.documents += other.documents;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where samples go while an activity runs: one shard a runtime worker, so that recording is never contended
 //! and 20,000 logical threads cost no more histograms than two.
 
-use super::{Frame, OpStats, merge, record};
+use super::{Frame, MAX_TRIES_APART, OpStats, merge, record};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,9 @@ pub struct Sample {
     /// Of the last try.
     pub bytes_sent: u64,
     pub docs_returned: u64,
+    pub docs_written: u64,
+    /// Tries of the op; 0 is taken as 1.
+    pub tries: u32,
 }
 
 /// Nanoseconds.
@@ -37,6 +40,12 @@ pub struct Ending {
     pub partial: bool,
     /// The op was given up or broke down, so its cycle did not come to its end.
     pub unfinished: bool,
+    /// Documents that were not written, as the reply said.
+    pub documents: u64,
+    /// The policy asks for the times of this error.
+    pub timed: bool,
+    /// The result code that the policy gives the cycle.
+    pub code: Option<u8>,
 }
 
 /// Records what ops do, from any number of threads at once.
@@ -132,9 +141,16 @@ impl Recorder {
         counts.first += u64::from(ending.first);
         counts.given_up += u64::from(ending.given_up);
         counts.partial += u64::from(ending.partial);
+        counts.documents += ending.documents;
+        if let Some(code) = ending.code {
+            *stats.result_codes.entry(code).or_default() += 1;
+        }
         self.ended(stats, sample);
         if let Some(times) = sample.times {
             record(&mut stats.failed, times.service);
+            if ending.timed {
+                record(stats.times_of(name), times.service);
+            }
         }
     }
 
@@ -142,6 +158,10 @@ impl Recorder {
         stats.attempted += 1;
         stats.bytes_sent += sample.bytes_sent;
         stats.docs_returned += sample.docs_returned;
+        stats.docs_written += sample.docs_written;
+        if sample.tries > 1 {
+            *stats.tries.entry(sample.tries.min(MAX_TRIES_APART)).or_default() += 1;
+        }
         if let (true, Some(times)) = (self.paced, sample.times) {
             record(&mut stats.wait, times.wait);
         }
@@ -211,7 +231,7 @@ mod tests {
     use std::time::Duration;
 
     fn sample(op: usize, wait: u64, service: u64) -> Sample {
-        Sample { op, times: Some(Times { wait, service }), bytes_sent: 7, docs_returned: 2 }
+        Sample { op, times: Some(Times { wait, service }), bytes_sent: 7, docs_returned: 2, ..Sample::default() }
     }
 
     fn frame(ops: usize) -> Frame {

@@ -6,9 +6,22 @@
 //! ```
 //!
 //! A name is a regular expression (letters, digits and `_ - . * +`) that must match a whole name of the error:
-//! the server's code name (`DuplicateKey`) or the exception name of the reference (`MongoWriteException`). The
-//! first chain with a match decides; an error that no chain matches stops the activity.
+//! the server's code name (`DuplicateKey`), its number (`11000`), or the exception name of the reference
+//! (`MongoWriteException`). The first chain with a match decides; an error that no chain matches stops the
+//! activity.
+//!
+//! | verb | what it does |
+//! |--|--|
+//! | `stop` | ends the activity; what stands behind it in the chain has no effect |
+//! | `warn` | says so, once for each name |
+//! | `retry` | tries the op again after a pause that grows ([`back_off`]), up to `maxtries` |
+//! | `retry=now` | tries it again at once |
+//! | `ignore` | lets it pass |
+//! | `counter`, `meter` | lets it pass; errors are counted by name, for each interval, whatever the verb |
+//! | `histogram`, `timer` | keeps the times of ops that ended in this error, by its name |
+//! | `code N`, `N` | gives the cycle the result code N, counted by code |
 
+use crate::span::nearest;
 use crate::units::UnitError;
 use regex::Regex;
 use std::time::Duration;
@@ -22,9 +35,12 @@ pub struct Decision {
     pub warn: bool,
     /// Try the op again, as long as it has tries left.
     pub retry: bool,
-    /// Asked for by `counter`, `meter`, `histogram` or `timer`. Nothing hangs on it: errors are always counted
-    /// and timed by name, so the rates and times that these verbs ask for are in every result.
+    /// `retry=now`: without a pause.
+    pub at_once: bool,
+    /// Asked for by `counter` or `meter`. Nothing hangs on it: errors are always counted by name and interval.
     pub count: bool,
+    /// Keep the times of ops that ended in this error (`histogram`, `timer`).
+    pub time: bool,
     /// The result code that `code N` gives the cycle.
     pub code: Option<u8>,
 }
@@ -45,7 +61,7 @@ struct Chain {
     decision: Decision,
 }
 
-const VERBS: &str = "stop, warn, ignore, retry, counter, meter, histogram, timer, code N";
+const VERBS: &str = "stop, warn, ignore, retry, retry=now, counter, meter, histogram, timer, code N";
 
 impl Policy {
     /// Reads an `errors=` text. Every verb and name is checked here, not when the first error comes.
@@ -68,7 +84,7 @@ impl Policy {
         self.chains.iter().flatten().any(|chain| chain.decision.retry && !chain.decision.stop)
     }
 
-    /// Decides by any of the error's names (code name, exception name). `partial`: the reply was ok but wrote
+    /// Decides by any of the error's names (code name, number, exception name). `partial`: the reply was ok but wrote
     /// only part.
     pub fn decide(&self, names: &[&str], partial: bool) -> Decision {
         let Some(chains) = &self.chains else {
@@ -141,12 +157,14 @@ fn apply_verb(
         "stop" => decision.stop = true,
         "warn" => decision.warn = true,
         "retry" => decision.retry = true,
+        "retry=now" => (decision.retry, decision.at_once) = (true, true),
         "ignore" => {}
         "count" => {
             decision.count = true;
             notices.push(format!("errors={whole}: `count` is an old name of `counter`"));
         }
-        "counter" | "meter" | "histogram" | "timer" => decision.count = true,
+        "counter" | "meter" => decision.count = true,
+        "histogram" | "timer" => (decision.count, decision.time) = (true, true),
         "verifyexpected" => {
             return Err(UnitError(format!(
                 "errors={whole}: the verb `verifyexpected` is not there yet: replies are not verified"
@@ -163,11 +181,19 @@ fn apply_verb(
                 )));
             }
             None => {
-                return Err(UnitError(format!("errors={whole}: unknown verb `{verb}`; verbs: {VERBS}")));
+                let near = nearest_verb(verb);
+                return Err(UnitError(format!("errors={whole}: unknown verb `{verb}`{near}; verbs: {VERBS}")));
             }
         },
     }
     Ok(())
+}
+
+/// A hint for a misspelt verb, or nothing.
+fn nearest_verb(verb: &str) -> String {
+    let known =
+        ["stop", "warn", "ignore", "retry", "retry=now", "counter", "meter", "histogram", "timer", "code"];
+    nearest(verb, known).first().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
 
 /// `code N`, `code=N` or a bare number; `None` if the verb is something else.
@@ -206,6 +232,8 @@ mod tests {
                 "warn" => decision.warn = true,
                 "retry" => decision.retry = true,
                 "count" => decision.count = true,
+                "now" => decision.at_once = true,
+                "time" => decision.time = true,
                 "pass" => {}
                 number => decision.code = Some(number.parse().expect("a code")),
             }
@@ -236,7 +264,14 @@ mod tests {
             ("stop", &["X"], false, "stop"),
             ("counter", &["X"], false, "count"),
             ("count", &["X"], false, "count"),
-            ("meter,histogram,timer", &["X"], false, "count"),
+            ("meter", &["X"], false, "count"),
+            ("histogram", &["X"], false, "count time"),
+            ("timer", &["X"], false, "count time"),
+            ("retry=now", &["X"], false, "retry now"),
+            ("retry", &["X"], false, "retry"),
+            // by number, too
+            (".*11000.*:counter", &["DuplicateKey", "MongoBulkWriteException", "11000"], true, "count"),
+            ("112:retry;stop", &["DuplicateKey", "11000"], true, "stop"),
             ("warn,retry", &["X"], false, "warn retry"),
             ("ignore", &["X"], false, "pass"),
             // errors= governs partial writes too
@@ -273,8 +308,9 @@ mod tests {
             ("", "a verb is missing"),
             ("stop;", "a verb is missing"),
             ("warn,,stop", "a verb is missing"),
-            ("explode", "unknown verb `explode`; verbs: stop, warn, ignore, retry, counter, meter"),
-            ("X:stpo", "unknown verb `stpo`"),
+            ("explode", "unknown verb `explode`; verbs: stop, warn, ignore, retry, retry=now, counter"),
+            ("X:stpo", "unknown verb `stpo` (did you mean `stop`?)"),
+            ("retry=later", "unknown verb `retry=later`"),
             ("stop,explode", "unknown verb `explode`"),
             (":stop", "an error name is missing"),
             ("A,:stop", "an error name is missing"),

@@ -58,8 +58,12 @@ pub struct OpFigures {
     pub failed: u64,
     pub errors: BTreeMap<String, ErrorCounts>,
     pub retries: u64,
+    /// Ops by how often they were tried.
+    pub tries: BTreeMap<u32, u64>,
+    pub result_codes: BTreeMap<u8, u64>,
     pub bytes_sent: u64,
     pub docs_returned: u64,
+    pub docs_written: u64,
     pub ok_per_s: Option<f64>,
     pub attempted_per_s: Option<f64>,
     pub bytes_per_s: Option<f64>,
@@ -71,6 +75,8 @@ pub struct OpFigures {
     pub wait: Option<Times>,
     /// Sent → answered, of ops that failed.
     pub failed_times: Option<Times>,
+    /// The same by error, of errors whose times were asked for.
+    pub error_times: BTreeMap<String, Times>,
 }
 
 /// An activity's figures.
@@ -104,8 +110,11 @@ impl Figures {
                     failed: stats.errors.values().map(|counts| counts.ended).sum(),
                     errors: stats.errors.clone(),
                     retries: stats.retries,
+                    tries: stats.tries(),
+                    result_codes: stats.result_codes.clone(),
                     bytes_sent: stats.bytes_sent,
                     docs_returned: stats.docs_returned,
+                    docs_written: stats.docs_written,
                     ok_per_s: rate(stats.ok, seconds),
                     attempted_per_s: rate(stats.attempted, seconds),
                     bytes_per_s: rate(stats.bytes_sent, seconds),
@@ -113,6 +122,11 @@ impl Figures {
                     response: Times::of(&stats.response),
                     wait: Times::of(&stats.wait),
                     failed_times: Times::of(&stats.failed),
+                    error_times: stats
+                        .error_times
+                        .iter()
+                        .filter_map(|(name, times)| Some((name.clone(), Times::of(times)?)))
+                        .collect(),
                 }
             })
             .collect();
@@ -152,19 +166,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     pub(crate) fn no_stats() -> OpStats {
-        let empty = || Histogram::new(3).expect("three digits are allowed");
-        OpStats {
-            ok: 0,
-            attempted: 0,
-            errors: BTreeMap::new(),
-            retries: 0,
-            bytes_sent: 0,
-            docs_returned: 0,
-            service: empty(),
-            response: empty(),
-            wait: empty(),
-            failed: empty(),
-        }
+        OpStats::default()
     }
 
     pub(crate) fn op(name: &str) -> Op {

@@ -87,8 +87,13 @@ struct OpPart {
     errors: BTreeMap<String, u64>,
     errors_detail: BTreeMap<String, ErrorPart>,
     retries: u64,
+    /// Number of tries → ops.
+    tries: BTreeMap<u32, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    result_codes: BTreeMap<u8, u64>,
     bytes_sent: u64,
     docs_returned: u64,
+    docs_written: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     service_us: Option<TimesPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,6 +109,11 @@ struct ErrorPart {
     first: u64,
     retried: u64,
     given_up: u64,
+    /// Documents that were not written; absent where replies did not speak of documents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    documents: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_us: Option<TimesPart>,
 }
 
 #[derive(Serialize)]
@@ -195,7 +205,13 @@ impl From<OpFigures> for OpPart {
     fn from(op: OpFigures) -> OpPart {
         let ended = op.errors.iter().filter(|(_, counts)| counts.ended > 0);
         let detail = op.errors.iter().map(|(name, counts)| {
-            let part = ErrorPart { first: counts.first, retried: counts.retried, given_up: counts.given_up };
+            let part = ErrorPart {
+                first: counts.first,
+                retried: counts.retried,
+                given_up: counts.given_up,
+                documents: Some(counts.documents).filter(|n| *n > 0),
+                time_us: op.error_times.get(name).copied().map(TimesPart::from),
+            };
             (name.clone(), part)
         });
         OpPart {
@@ -205,8 +221,11 @@ impl From<OpFigures> for OpPart {
             ok: op.ok,
             attempted: op.attempted,
             retries: op.retries,
+            tries: op.tries,
+            result_codes: op.result_codes,
             bytes_sent: op.bytes_sent,
             docs_returned: op.docs_returned,
+            docs_written: op.docs_written,
             service_us: op.service.map(TimesPart::from),
             response_us: op.response.map(TimesPart::from),
             wait_us: op.wait.map(TimesPart::from),

@@ -100,9 +100,9 @@ impl CommandDispenser {
                     name: "InvalidCommand".into(),
                     exception: Some("IllegalArgumentException"),
                     message: error.to_string(),
-                    partial: false,
+                    ..Failure::default()
                 };
-                return Outcome { bytes_sent, docs_returned: 0, failure: Some(failure) };
+                return Outcome { bytes_sent, failure: Some(failure), ..Outcome::default() };
             }
         };
         let bound;
@@ -127,10 +127,15 @@ impl CommandDispenser {
                         name: "WriteFailed".into(),
                         exception: Some("RuntimeException"),
                         message: format!("the reply cannot be printed: {error}"),
-                        partial: false,
+                        ..Failure::default()
                     });
                 }
-                Outcome { bytes_sent, docs_returned: documents(&reply), failure }
+                Outcome {
+                    bytes_sent,
+                    docs_returned: documents(&reply),
+                    docs_written: written(self.template.command(), &reply),
+                    failure,
+                }
             }
             Err(error) => {
                 let mut failure = failure::of_error(&error, &self.shared.secrets);
@@ -139,7 +144,7 @@ impl CommandDispenser {
                         "; drop it first with `tags=block:drop-collection`, or give another `database=`",
                     );
                 }
-                Outcome { bytes_sent, docs_returned: 0, failure: Some(failure) }
+                Outcome { bytes_sent, failure: Some(failure), ..Outcome::default() }
             }
         }
     }
@@ -207,10 +212,38 @@ fn documents(reply: &Document) -> u64 {
     }
 }
 
+/// Documents that a reply says were written: `n` of a write command.
+fn written(command: Option<&str>, reply: &Document) -> u64 {
+    if !matches!(command, Some("insert" | "update" | "delete")) {
+        return 0;
+    }
+    match reply.get("n") {
+        Some(Bson::Int32(n)) => u64::try_from(*n).unwrap_or(0),
+        Some(Bson::Int64(n)) => u64::try_from(*n).unwrap_or(0),
+        Some(Bson::Double(n)) => *n as u64,
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use bson::doc;
+
+    #[test]
+    fn documents_written_are_those_of_write_commands() {
+        for (command, reply, count) in [
+            (Some("insert"), doc! { "n": 8, "ok": 1 }, 8),
+            (Some("update"), doc! { "n": 3_i64 }, 3),
+            (Some("delete"), doc! { "n": 2.0 }, 2),
+            (Some("insert"), doc! { "ok": 1 }, 0),
+            (Some("insert"), doc! { "n": -1 }, 0),
+            (Some("count"), doc! { "n": 7 }, 0),
+            (None, doc! { "n": 7 }, 0),
+        ] {
+            assert_eq!(written(command, &reply), count, "{reply}");
+        }
+    }
 
     #[test]
     fn documents_are_those_of_a_batch_or_of_find_and_modify() {

@@ -63,7 +63,7 @@ pub(super) fn of_error(error: &Error, secrets: &Secrets) -> Failure {
         name: Cow::Borrowed(name),
         exception: Some(exception),
         message: secrets.scrub(&words(&error.kind)),
-        partial: false,
+        ..Failure::default()
     }
 }
 
@@ -87,7 +87,13 @@ fn refusal(error: &Error) -> Option<Failure> {
         code if RECOVERING.contains(&code) => "MongoNodeIsRecoveringException",
         _ => "MongoCommandException",
     };
-    Some(Failure { name: name(code, Some(code_name)), exception: Some(exception), message, partial: false })
+    Some(Failure {
+        name: name(code, Some(code_name)),
+        code: Some(code).filter(|code| *code != 0),
+        exception: Some(exception),
+        message,
+        ..Failure::default()
+    })
 }
 
 /// The failure of a reply that is ok but wrote only part, under the name of its first error.
@@ -95,22 +101,23 @@ pub(super) fn of_partial_write(reply: &Document) -> Option<Failure> {
     if let Some(Bson::Array(errors)) = reply.get("writeErrors")
         && let Some(Bson::Document(first)) = errors.first()
     {
-        let (name, mut message) = named(first);
+        let (name, code, mut message) = named(first);
         if errors.len() > 1 {
             message.push_str(&format!(" (and {} more write errors)", errors.len() - 1));
         }
         let exception = Some("MongoBulkWriteException");
-        return Some(Failure { name, exception, message, partial: true });
+        return Some(Failure { name, code, exception, message, partial: true, documents: errors.len() as u64 });
     }
     let Some(Bson::Document(error)) = reply.get("writeConcernError") else {
         return None;
     };
-    let (name, message) = named(error);
-    Some(Failure { name, exception: Some("MongoWriteConcernException"), message, partial: true })
+    let (name, code, message) = named(error);
+    let exception = Some("MongoWriteConcernException");
+    Some(Failure { name, code, exception, message, partial: true, documents: 0 })
 }
 
-/// Name and message of an error document in a reply.
-fn named(error: &Document) -> (Cow<'static, str>, String) {
+/// Name, number and message of an error document in a reply.
+fn named(error: &Document) -> (Cow<'static, str>, Option<i32>, String) {
     let code = match error.get("code") {
         Some(Bson::Int32(code)) => *code,
         Some(Bson::Int64(code)) => i32::try_from(*code).unwrap_or(0),
@@ -118,7 +125,7 @@ fn named(error: &Document) -> (Cow<'static, str>, String) {
         _ => 0,
     };
     let message = error.get_str("errmsg").unwrap_or("the server gave no message").to_owned();
-    (name(code, error.get_str("codeName").ok()), message)
+    (name(code, error.get_str("codeName").ok()), Some(code).filter(|code| *code != 0), message)
 }
 
 fn name(code: i32, code_name: Option<&str>) -> Cow<'static, str> {
