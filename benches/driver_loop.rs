@@ -17,7 +17,6 @@ use nbrs::adapters::{Adapter, Config, mongodb::ROW};
 use nbrs::engine::{self, Activity, ActivityOp, Observer};
 use nbrs::functions::Context;
 use nbrs::plan::{self, Form, OpPlan};
-use nbrs::policy::Policy;
 use nbrs::sequence::{self, Sequencer};
 use nbrs::span::Text;
 use nbrs::workload::tags::TagFilter;
@@ -228,11 +227,8 @@ async fn ours(uri: &str, load: &Load) -> Figures {
         stride: sequence.len() as u64,
         sequence,
         cycles: 0..u64::MAX,
-        recycles: 1,
         threads: THREADS,
-        cycle_rate: None,
-        policy: Policy::default(),
-        max_tries: 1,
+        ..Activity::default()
     };
     let cpu = cpu_time();
     let running = engine::start(activity, Arc::new(Nobody));

@@ -4,10 +4,9 @@
 //! `cargo bench --bench engine`; some 20 seconds.
 
 use nbrs::adapters::{Dispenser, Outcome, Run, Scratch};
-use nbrs::engine::{Activity, ActivityOp, ActivityResult, Observer, start};
+use nbrs::engine::{Activity, ActivityOp, ActivityResult, Load, Observer, start};
 use nbrs::functions::Context;
 use nbrs::plan::BindError;
-use nbrs::policy::Policy;
 use nbrs::units::Rate;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -70,12 +69,9 @@ fn run(workers: usize, threads: usize, cycles: u64, cycle_rate: Option<Rate>) ->
             ops: vec![ActivityOp { name: "b__noop".into(), dispenser: Arc::new(Noop) }],
             sequence: vec![0],
             cycles: 0..cycles,
-            recycles: 1,
-            stride: 1,
             threads,
-            cycle_rate,
-            policy: Policy::default(),
-            max_tries: 10,
+            cycle_rate: cycle_rate.map(Load::Rate),
+            ..Activity::default()
         };
         let before = ALLOCATIONS.load(Relaxed);
         let result = start(activity, Arc::new(Nobody)).wait(Duration::from_secs(1)).await;
@@ -100,7 +96,7 @@ fn main() {
         );
     }
     for (rate, cycles) in [(1_000.0, 3_000), (2_500.0, 7_500), (50_000.0, 150_000), (400_000.0, 1_200_000)] {
-        let (result, _) = run(2, 25, cycles, Some(Rate { per_second: rate, burst: 1.1 }));
+        let (result, _) = run(2, 25, cycles, Some(Rate::new(rate, 1.1)));
         let wait = &result.totals[0].wait;
         println!(
             "{rate:>6}/s: {cycles} cycles in {:.4} s (due in {:.4} s); wait p50 {} µs, p99 {} µs, max {} µs",

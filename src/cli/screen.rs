@@ -2,7 +2,7 @@
 //! tells into the report's plain data; the report turns that into text.
 
 use super::words::ProgressMode;
-use crate::engine::{Ended, Progress};
+use crate::engine::{Behind, Ended, Progress, Stall};
 use crate::metrics::Frame;
 use crate::redact;
 use crate::report::{self, Bar, Bars, Interval, Standing};
@@ -22,6 +22,9 @@ struct Shown {
     bar: Option<Bar>,
     interval: Interval,
     next_line: Instant,
+    /// Before that nobody is told again that starts are late.
+    next_behind: Instant,
+    every: Duration,
     lines: u32,
 }
 
@@ -151,6 +154,9 @@ fn header_of(head: &Head, previous: Option<&report::Target>) -> report::Header {
         stride: head.stride,
         threads: head.threads,
         rate: head.rate,
+        stride_rate: head.stride_rate,
+        duration: head.duration,
+        unbounded: head.unbounded,
         target,
         bytes_to_write: (head.bytes_to_write > 0.0).then_some(head.bytes_to_write as u64),
         notes,
@@ -169,6 +175,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         },
         (_, Some(error)) => report::Ended::Stopped(format!("an output that could not be written: {error}")),
         (Ended::Complete, None) => report::Ended::Complete,
+        (Ended::TimeUp, None) => report::Ended::TimeUp,
         (Ended::Stopped, None) => report::Ended::Stopped(stopped_by.unwrap_or_else(|| "`stop`".to_owned())),
     };
     let ops = result
@@ -182,11 +189,16 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         workload: head.workload.clone().unwrap_or_else(|| "op=…".to_owned()),
         scenario: head.scenario.clone(),
         step: head.step.clone(),
-        cycles_asked: result.cycles_asked,
+        cycles_asked: (!head.unbounded).then_some(result.cycles_asked),
         cycles_done: result.cycles_done,
+        cycles_before: result.cycles_before,
         threads: head.threads,
-        rate: head.rate,
+        target: result.target,
         backlog: result.backlog,
+        backlog_left: result.backlog_left,
+        client: result.client,
+        outages: result.outages.clone(),
+        warm_up: result.warm_up,
         elapsed: result.elapsed,
         ended,
         ops,
@@ -194,9 +206,14 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
     }
 }
 
-fn standing(progress: &Progress) -> Standing {
+/// How many cycles there are; 0, which is unknown, where only time ends them.
+fn total_of(head: &Head, cycles: u64) -> u64 {
+    if head.unbounded { 0 } else { cycles }
+}
+
+fn standing(head: &Head, progress: &Progress) -> Standing {
     Standing {
-        total: progress.cycles_total,
+        total: total_of(head, progress.cycles_total),
         done: progress.cycles_done,
         in_flight: progress.cycles_in_flight,
     }
@@ -217,13 +234,21 @@ impl View for Screen {
         let text = report::header::text(&header, state.target.as_ref());
         state.target = Some(header.target);
         self.bars.println(text.trim_end());
-        let total = (head.cycles.end - head.cycles.start).saturating_mul(head.recycles);
+        let total = total_of(head, (head.cycles.end - head.cycles.start).saturating_mul(head.recycles));
         let bar = matches!(self.mode, Mode::Bar).then(|| self.bars.add(&head.alias, total));
         let every = match self.mode {
             Mode::Lines { every, .. } => every,
             Mode::Bar | Mode::None => DEFAULT_INTERVAL,
         };
-        let shown = Shown { bar, interval: Interval::default(), next_line: Instant::now() + every, lines: 0 };
+        let now = Instant::now();
+        let shown = Shown {
+            bar,
+            interval: Interval::default(),
+            next_line: now + every,
+            next_behind: now,
+            every,
+            lines: 0,
+        };
         state.shown.insert(head.id, shown);
     }
 
@@ -238,7 +263,7 @@ impl View for Screen {
         {
             shown.next_line += every;
             shown.lines += 1;
-            self.bars.println(&standing(&progress).line(&head.alias, false));
+            self.bars.println(&standing(head, &progress).line(&head.alias, false));
         }
     }
 
@@ -251,8 +276,45 @@ impl View for Screen {
 
     fn warn(&self, _head: &Head, op: &str, cycle: u64, name: &str, message: &str) {
         let text = format!("{op}, cycle {cycle}: {name}: {message}");
-        let warning = Diagnostic::warning(redact::passwords(&text))
-            .help(format!("further {name} are counted, not shown"));
+        let warning = Diagnostic::warning(redact::passwords(&text)).help(match name {
+            "DuplicateKey" => format!(
+                "further {name} are counted, not shown; the same cycles make the same keys: where an earlier \
+                     run's are still there, other cycles (`cycles=N..M`) make others"
+            ),
+            _ => format!("further {name} are counted, not shown"),
+        });
+        self.bars.println(warning.render(self.color).trim_end());
+    }
+
+    fn behind(&self, head: &Head, behind: Behind) {
+        let mut state = lock(&self.state);
+        let Some(shown) = state.shown.get_mut(&head.id) else { return };
+        let now = Instant::now();
+        if now < shown.next_behind {
+            return;
+        }
+        shown.next_behind = now + shown.every;
+        let warning = Diagnostic::warning(format!(
+            "{}: all {} busy, behind schedule by {}",
+            head.alias,
+            report::wording::counted(behind.threads, "thread"),
+            report::wording::counted(behind.backlog, "cycle")
+        ));
+        self.bars.println(warning.render(self.color).trim_end());
+    }
+
+    fn stalled(&self, head: &Head, stall: &Stall) {
+        let examples: Vec<String> =
+            stall.examples.iter().map(|(op, cycle)| format!("{op} at cycle {cycle}")).collect();
+        let pool = head.targets.iter().flat_map(|target| &target.settings).find(|(name, _)| name == "pool");
+        let warning = Diagnostic::warning(format!(
+            "{}: no op has ended for {}: {} in flight, such as {}{}",
+            head.alias,
+            report::wording::elapsed(stall.silent),
+            report::wording::count(stall.in_flight),
+            examples.join(", "),
+            pool.map(|(_, size)| format!("; the pool has {size}")).unwrap_or_default()
+        ));
         self.bars.println(warning.render(self.color).trim_end());
     }
 
@@ -267,7 +329,9 @@ impl View for Screen {
             && (asked || shown.is_some_and(|shown| shown.lines > 0))
         {
             let result = &finished.result;
-            let last = Standing { total: result.cycles_asked, done: result.cycles_done, in_flight: 0 };
+            let done = result.cycles_done + result.cycles_before;
+            let total = total_of(&finished.head, result.cycles_asked);
+            let last = Standing { total, done, in_flight: 0 };
             self.bars.println(&last.line(&finished.head.alias, true));
         }
         let activity = activity_of(finished, stopped_by);

@@ -18,6 +18,14 @@ pub(super) struct Cycles {
 #[repr(align(128))]
 struct Contended(AtomicU64);
 
+/// Consecutive cycles that one thread runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stride {
+    pub cycles: Range<u64>,
+    /// How many cycles of all passes stand before it.
+    pub position: u64,
+}
+
 impl Cycles {
     /// `passes` times over `cycles`, `stride` at a time. The last stride of a pass may be shorter.
     pub fn new(cycles: Range<u64>, passes: u64, stride: u64) -> Cycles {
@@ -34,13 +42,23 @@ impl Cycles {
     }
 
     /// The next stride, or `None` when all are dealt.
-    pub fn claim(&self) -> Option<Range<u64>> {
+    pub fn claim(&self) -> Option<Stride> {
         let claimed = self.next.0.fetch_add(1, Relaxed);
         if claimed >= self.strides {
             return None;
         }
-        let start = self.cycles.start + claimed % self.strides_per_pass * self.stride;
-        Some(start..start.saturating_add(self.stride).min(self.cycles.end))
+        let before = claimed % self.strides_per_pass * self.stride;
+        let start = self.cycles.start + before;
+        let pass = claimed / self.strides_per_pass;
+        Some(Stride {
+            cycles: start..start.saturating_add(self.stride).min(self.cycles.end),
+            position: pass * (self.cycles.end - self.cycles.start) + before,
+        })
+    }
+
+    /// All strides are dealt.
+    pub fn exhausted(&self) -> bool {
+        self.next.0.load(Relaxed) >= self.strides
     }
 
     /// Cycles over all passes.
@@ -64,14 +82,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn dealt(cycles: &Cycles) -> Vec<u64> {
-        std::iter::from_fn(|| cycles.claim()).flatten().collect()
+        std::iter::from_fn(|| cycles.claim()).flat_map(|stride| stride.cycles).collect()
     }
 
     #[test]
     fn strides_are_aligned_and_the_last_of_a_pass_may_be_short() {
         let cycles = Cycles::new(5..12, 2, 3);
         let strides: Vec<_> = std::iter::from_fn(|| cycles.claim()).collect();
-        assert_eq!(strides, [5..8, 8..11, 11..12, 5..8, 8..11, 11..12]);
+        let ranges: Vec<_> = strides.iter().map(|stride| stride.cycles.clone()).collect();
+        assert_eq!(ranges, [5..8, 8..11, 11..12, 5..8, 8..11, 11..12]);
+        let positions: Vec<_> = strides.iter().map(|stride| stride.position).collect();
+        assert_eq!(positions, [0, 3, 6, 7, 10, 13]);
+        assert!(cycles.exhausted());
         assert_eq!(cycles.total(), 14);
     }
 

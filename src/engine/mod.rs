@@ -4,6 +4,8 @@
 //! (`supervisor`): it collects what they record once a second, tells the [`Observer`], and ends the activity.
 
 mod cycles;
+mod journal;
+mod pace;
 mod supervisor;
 mod thread;
 
@@ -11,16 +13,19 @@ mod thread;
 mod tests;
 
 use crate::adapters::Dispenser;
-use crate::metrics::{Frame, OpStats, Point, Recorder};
+use crate::metrics::{Client, Frame, OpStats, Outage, Point, Recorder, WarmUp};
 use crate::policy::Policy;
-use crate::rate::Pacer;
+use crate::rate::Profile;
 use crate::units::Rate;
 use cycles::Cycles;
+pub use journal::{Journal, JournalError};
+use pace::Pace;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+use thread::Slot;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
@@ -44,11 +49,62 @@ pub struct Activity {
     pub stride: u64,
     /// Logical threads; at least 1.
     pub threads: usize,
-    pub cycle_rate: Option<Rate>,
+    /// Starts of cycles.
+    pub cycle_rate: Option<Load>,
+    /// Starts of strides. All cycles of a stride are due when the stride is.
+    pub stride_rate: Option<Rate>,
+    /// Ops start when they are due, however many are in flight, up to this many: threads are added as needed.
+    pub max_in_flight: Option<usize>,
+    /// How long cycles run before they are counted.
+    pub warm_up: Duration,
+    /// How long cycles are counted; for as long as there are any if absent.
+    pub duration: Option<Duration>,
     pub policy: Policy,
     /// Tries of one op, retries included; at least 1.
     pub max_tries: u32,
+    /// Where finished cycles are written down, and which were finished before.
+    pub journal: Option<Journal>,
+    /// No cycle came to its end for so long: the observer is told what is in flight.
+    pub stall: Duration,
 }
+
+/// How fast cycles are to start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load {
+    Rate(Rate),
+    /// A rate that changes over time; late cycles are caught up at no more than its rate × `burst`.
+    Profile {
+        profile: Profile,
+        burst: f64,
+    },
+}
+
+/// Nothing to run, and the usual for all else.
+impl Default for Activity {
+    fn default() -> Activity {
+        Activity {
+            alias: String::new(),
+            ops: Vec::new(),
+            sequence: Vec::new(),
+            cycles: 0..0,
+            recycles: 1,
+            stride: 1,
+            threads: 1,
+            cycle_rate: None,
+            stride_rate: None,
+            max_in_flight: None,
+            warm_up: Duration::ZERO,
+            duration: None,
+            policy: Policy::default(),
+            max_tries: 10,
+            journal: None,
+            stall: STALL,
+        }
+    }
+}
+
+/// How long no cycle may come to its end before somebody is told.
+const STALL: Duration = Duration::from_secs(30);
 
 /// Errors that the engine itself names. They go through the policy like those of a target, but for the last two,
 /// of which there is nothing to decide.
@@ -59,6 +115,8 @@ pub mod error_names {
     pub const ABANDONED: &str = "Abandoned";
     /// A defect of the program met by an op.
     pub const PANIC: &str = "Panic";
+    /// The journal could not be written.
+    pub const JOURNAL: &str = "JournalFailed";
 }
 
 /// Why an activity ended.
@@ -66,6 +124,8 @@ pub mod error_names {
 pub enum Ended {
     /// All cycles ran.
     Complete,
+    /// Its time was over before its cycles.
+    TimeUp,
     /// Somebody asked for it.
     Stopped,
     /// An error that the policy does not let pass.
@@ -78,16 +138,46 @@ pub struct ActivityResult {
     pub op_names: Vec<String>,
     pub ended: Ended,
     pub cycles_asked: u64,
-    /// Cycles that were run to their end, well or not.
+    /// Cycles that were run to their end, well or not; in the warm-up, too.
     pub cycles_done: u64,
+    /// Cycles that were done before, as the journal said; they are among `cycles_asked` alone.
+    pub cycles_before: u64,
     pub started: SystemTime,
     pub elapsed: Duration,
+    pub warm_up: Option<WarmUp>,
+    /// Cycles per second that were asked for, in the time that counts; absent without a rate.
+    pub target: Option<f64>,
     /// The most cycles that were due and had not started, of all ends of intervals; 0 without a rate.
     pub backlog: u64,
-    /// One point per interval and op: what is kept of the frames.
+    /// The same at the end.
+    pub backlog_left: u64,
+    /// What held up the client itself.
+    pub client: Client,
+    /// Times in which no op ended well.
+    pub outages: Vec<Outage>,
+    /// One point per interval and op: what is kept of the frames. Without the warm-up.
     pub series: Vec<Point>,
-    /// In the order of `op_names`.
+    /// In the order of `op_names`, without the warm-up.
     pub totals: Vec<OpStats>,
+}
+
+/// Cycles that are due and do not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behind {
+    pub backlog: u64,
+    pub in_flight: u64,
+    /// Logical threads.
+    pub threads: u64,
+}
+
+/// An activity in which nothing ends any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stall {
+    /// For how long.
+    pub silent: Duration,
+    pub in_flight: u64,
+    /// Ops and cycles in flight, the first few.
+    pub examples: Vec<(String, u64)>,
 }
 
 /// What the engine tells while it runs. Calls come from one task of the engine, never from the hot loop.
@@ -100,6 +190,14 @@ pub trait Observer: Send + Sync {
     fn warn(&self, activity: &str, op: &str, cycle: u64, name: &str, message: &str) {
         let _ = (activity, op, cycle, name, message);
     }
+    /// An interval has ended with all threads busy and starts that are late.
+    fn behind(&self, activity: &str, behind: Behind) {
+        let _ = (activity, behind);
+    }
+    /// Nothing has ended for a while; told again each time as much has passed.
+    fn stalled(&self, activity: &str, stall: &Stall) {
+        let _ = (activity, stall);
+    }
 }
 
 /// Where an activity stands; cheap to read at any time.
@@ -107,6 +205,7 @@ pub trait Observer: Send + Sync {
 pub struct Progress {
     /// Over all passes.
     pub cycles_total: u64,
+    /// Those that were done before, too.
     pub cycles_done: u64,
     pub cycles_in_flight: u64,
     pub errors: u64,
@@ -134,7 +233,16 @@ struct Shared {
     cycles: Cycles,
     policy: Policy,
     max_tries: u32,
-    pacer: Option<Arc<Pacer>>,
+    cycle_pace: Pace,
+    stride_pace: Pace,
+    stride: u64,
+    max_in_flight: Option<usize>,
+    warm_up: Duration,
+    duration: Option<Duration>,
+    journal: Option<Journal>,
+    stall: Duration,
+    /// What each logical thread has in flight.
+    slots: Box<[Slot]>,
     recorder: Recorder,
     started: Instant,
     started_at: SystemTime,
@@ -152,6 +260,8 @@ struct Shared {
 struct Ending {
     /// When threads were asked to stop.
     stopped: Option<Instant>,
+    /// They were asked since the time is over, and for no other reason.
+    time_up: bool,
     /// How long after that ops may stay in flight.
     drain: Option<Duration>,
     /// The first error that does not pass.
@@ -178,10 +288,26 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
     let (warnings, to_tell) = mpsc::unbounded_channel();
     let started = Instant::now();
     let workers = tokio::runtime::Handle::current().metrics().num_workers();
+    let cycle_pace = Pace::new(activity.cycle_rate, started);
+    let stride_pace = Pace::new(activity.stride_rate.map(Load::Rate), started);
+    let paced = cycle_pace.is_set() || stride_pace.is_set();
+    let cycles = Cycles::new(activity.cycles, activity.recycles.max(1), activity.stride);
+    // More threads than strides would find nothing to do.
+    let useful = |threads: usize| threads.max(1).min(usize::try_from(cycles.strides()).unwrap_or(usize::MAX));
+    let threads = useful(activity.threads);
+    let max_in_flight = activity.max_in_flight.map(useful);
     let shared = Arc::new(Shared {
-        cycles: Cycles::new(activity.cycles, activity.recycles.max(1), activity.stride),
-        pacer: activity.cycle_rate.map(|rate| Arc::new(Pacer::new(rate, started))),
-        recorder: Recorder::new(activity.ops.len(), workers, activity.cycle_rate.is_some()),
+        cycle_pace,
+        stride_pace,
+        stride: activity.stride.max(1),
+        max_in_flight,
+        warm_up: activity.warm_up,
+        duration: activity.duration,
+        journal: activity.journal,
+        stall: activity.stall,
+        slots: std::iter::repeat_with(Slot::default).take(max_in_flight.unwrap_or(threads)).collect(),
+        recorder: Recorder::new(activity.ops.len(), workers, paced),
+        cycles,
         alias: activity.alias,
         ops: activity.ops,
         sequence: activity.sequence,
@@ -195,7 +321,9 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
         warned: Mutex::default(),
         warnings,
     });
-    let supervisor = tokio::spawn(supervisor::run(Arc::clone(&shared), activity.threads, observer, to_tell));
+    // In the open form one thread does to begin with.
+    let threads = if shared.max_in_flight.is_some() { threads.min(1) } else { threads };
+    let supervisor = tokio::spawn(supervisor::run(Arc::clone(&shared), threads, observer, to_tell));
     Running { control: Control { shared }, supervisor }
 }
 
@@ -239,8 +367,8 @@ impl Control {
         let cycles_total = shared.cycles.total();
         Progress {
             cycles_total,
-            cycles_done: counts.done,
-            cycles_in_flight: counts.begun.saturating_sub(counts.done),
+            cycles_done: counts.done + shared.cycles_before(),
+            cycles_in_flight: counts.in_flight(),
             errors: counts.failed,
             backlog: shared.backlog(),
         }
@@ -257,11 +385,33 @@ impl Shared {
     }
 
     fn stop(&self) {
-        self.ending().stopped.get_or_insert_with(Instant::now);
-        self.stopping.store(true, Relaxed);
-        if let Some(pacer) = &self.pacer {
-            pacer.close();
+        {
+            let mut ending = self.ending();
+            // Whoever asks now waits from now.
+            if ending.stopped.is_none() || ending.time_up {
+                ending.stopped = Some(Instant::now());
+            }
+            ending.time_up = false;
         }
+        self.close();
+    }
+
+    /// The time is over.
+    fn time_up(&self) {
+        {
+            let mut ending = self.ending();
+            if ending.stopped.is_none() {
+                ending.stopped = Some(Instant::now());
+                ending.time_up = true;
+            }
+        }
+        self.close();
+    }
+
+    fn close(&self) {
+        self.stopping.store(true, Relaxed);
+        self.cycle_pace.close();
+        self.stride_pace.close();
         self.changed.notify_one();
     }
 
@@ -284,9 +434,14 @@ impl Shared {
 
     /// Cycles that are due and have not started.
     fn backlog(&self) -> u64 {
-        let Some(pacer) = &self.pacer else { return 0 };
-        let left = self.cycles.total().saturating_sub(self.recorder.counts().begun);
-        pacer.backlog().min(left)
+        let begun = self.recorder.counts().begun.saturating_add(self.cycles_before());
+        let left = self.cycles.total().saturating_sub(begun);
+        let strides = self.stride_pace.backlog().saturating_mul(self.stride);
+        self.cycle_pace.backlog().max(strides).min(left)
+    }
+
+    fn cycles_before(&self) -> u64 {
+        self.journal.as_ref().map_or(0, Journal::done_before)
     }
 
     fn op_name(&self, op: usize) -> String {

@@ -80,12 +80,8 @@ fn activity(cycles: u64, threads: usize, dispenser: Arc<dyn Dispenser>) -> Activ
         ops: vec![ActivityOp { name: "b__op".into(), dispenser }],
         sequence: vec![0],
         cycles: 0..cycles,
-        recycles: 1,
-        stride: 1,
         threads,
-        cycle_rate: None,
-        policy: Policy::default(),
-        max_tries: 10,
+        ..Activity::default()
     }
 }
 
@@ -245,9 +241,11 @@ async fn an_op_in_flight_longer_than_the_drain_limit_is_given_up_and_counted() {
 #[tokio::test]
 async fn threads_that_wait_for_a_start_stop_at_once() {
     let noop = Scripted::new(1000, |_, _| Step::Now(well()));
-    let slow = Rate { per_second: 0.01, burst: 1.1 };
-    let running =
-        start(Activity { cycle_rate: Some(slow), ..activity(1000, 50, noop) }, Arc::new(Watcher::default()));
+    let slow = Rate::new(0.01, 1.1);
+    let running = start(
+        Activity { cycle_rate: Some(Load::Rate(slow)), ..activity(1000, 50, noop) },
+        Arc::new(Watcher::default()),
+    );
     while running.progress().cycles_done == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -490,8 +488,8 @@ async fn a_stall_shows_in_response_times_and_not_in_service_times() {
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         Step::After(left, well())
     });
-    let rate = Rate { per_second: 1000.0, burst: 1.1 };
-    let result = run(Activity { cycle_rate: Some(rate), ..activity(600, 5, dispenser) }).await;
+    let rate = Rate::new(1000.0, 1.1);
+    let result = run(Activity { cycle_rate: Some(Load::Rate(rate)), ..activity(600, 5, dispenser) }).await;
     let totals = &result.totals[0];
     assert_eq!(totals.ok, 600);
     // Only the 5 ops that were in flight met the stall, but some 300 were due while it lasted.
@@ -505,9 +503,12 @@ async fn a_stall_shows_in_response_times_and_not_in_service_times() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_target_slower_than_the_rate_leaves_a_backlog() {
     let dispenser = Scripted::new(600, |_, _| Step::After(Duration::from_millis(2), well()));
-    let rate = Rate { per_second: 100_000.0, burst: 1.1 };
+    let rate = Rate::new(100_000.0, 1.1);
     let watcher = Arc::new(Watcher::default());
-    let running = start(Activity { cycle_rate: Some(rate), ..activity(600, 1, dispenser) }, watcher.clone());
+    let running = start(
+        Activity { cycle_rate: Some(Load::Rate(rate)), ..activity(600, 1, dispenser) },
+        watcher.clone(),
+    );
     while running.progress().cycles_done < 20 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -523,8 +524,8 @@ async fn a_target_slower_than_the_rate_leaves_a_backlog() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_for_the_rate_is_no_part_of_an_ops_time() {
     let noop = Scripted::new(10, |_, _| Step::Now(well()));
-    let rate = Rate { per_second: 100.0, burst: 1.1 };
-    let result = run(Activity { cycle_rate: Some(rate), ..activity(10, 10, noop) }).await;
+    let rate = Rate::new(100.0, 1.1);
+    let result = run(Activity { cycle_rate: Some(Load::Rate(rate)), ..activity(10, 10, noop) }).await;
     assert!(result.elapsed >= Duration::from_millis(90), "{:?}", result.elapsed);
     assert!(result.totals[0].service.max() < 50_000_000, "10 threads waited up to 90 ms");
 }
@@ -533,8 +534,8 @@ async fn waiting_for_the_rate_is_no_part_of_an_ops_time() {
 async fn cycles_at_a_rate_take_their_whole_share_of_time() {
     // The last of 500 starts is due after 499 ms.
     let noop = Scripted::new(500, |_, _| Step::Now(well()));
-    let rate = Rate { per_second: 1000.0, burst: 1.1 };
-    let result = run(Activity { cycle_rate: Some(rate), ..activity(500, 5, noop) }).await;
+    let rate = Rate::new(1000.0, 1.1);
+    let result = run(Activity { cycle_rate: Some(Load::Rate(rate)), ..activity(500, 5, noop) }).await;
     assert!(result.elapsed >= Duration::from_millis(500), "{:?}", result.elapsed);
 }
 
@@ -561,4 +562,233 @@ async fn threads_cost_tasks_and_not_histograms() {
     let running = start(activity(40_000, 20_000, noop), Arc::new(Watcher::default()));
     assert_eq!(running.control.shared.recorder.shards(), 2);
     assert_eq!(running.wait(Duration::from_secs(1)).await.cycles_done, 40_000);
+}
+
+fn at_rate(per_second: f64) -> Option<Load> {
+    Some(Load::Rate(Rate::new(per_second, 1.1)))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_ends_an_activity_before_its_cycles_and_cycles_before_its_time() {
+    let noop = Scripted::new(100_000, |_, _| Step::After(Duration::from_millis(1), well()));
+    let duration = Some(Duration::from_millis(60));
+    let result = run(Activity { duration, ..activity(100_000, 4, noop.clone()) }).await;
+    assert_eq!(result.ended, Ended::TimeUp);
+    assert!(result.cycles_done > 0 && result.cycles_done < 100_000);
+    assert_eq!(noop.runs().iter().sum::<usize>() as u64, result.cycles_done, "what was begun was finished");
+    assert!(result.elapsed >= Duration::from_millis(60));
+
+    let noop = Scripted::new(100, |_, _| Step::Now(well()));
+    let duration = Some(Duration::from_secs(3600));
+    assert_eq!(run(Activity { duration, ..activity(100, 4, noop) }).await.ended, Ended::Complete);
+}
+
+#[tokio::test]
+async fn a_late_op_is_waited_for_when_the_time_is_over_but_not_when_somebody_asks() {
+    let late = || Scripted::new(1, |_, _| Step::After(Duration::from_millis(200), well()));
+    let duration = Some(Duration::from_millis(20));
+    let watcher = Arc::new(Watcher::default());
+    // The drain that a stop has would not be enough.
+    let running = start(Activity { duration, ..activity(1, 1, late()) }, watcher);
+    let result = running.wait(Duration::from_millis(1)).await;
+    assert_eq!((result.ended, result.totals[0].ok), (Ended::Complete, 1));
+
+    let stuck = Scripted::new(1, |_, _| Step::Never);
+    let running = start(Activity { duration, ..activity(1, 1, stuck) }, Arc::new(Watcher::default()));
+    let control = running.control();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        control.stop();
+    });
+    let result = running.wait(Duration::from_millis(20)).await;
+    assert_eq!(result.ended, Ended::Stopped);
+    assert_eq!(result.totals[0].errors[error_names::ABANDONED].ended, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_run_before_the_warm_up_ends_is_not_counted() {
+    // The first ops are slow, as those of a cold target are.
+    let dispenser = Scripted::new(1000, |cycle, _| match cycle {
+        0..50 => Step::After(Duration::from_millis(20), well()),
+        _ => Step::After(Duration::from_millis(1), well()),
+    });
+    let warm_up = Duration::from_millis(300);
+    let result =
+        start(Activity { warm_up, ..activity(1000, 10, dispenser.clone()) }, Arc::new(Watcher::default()))
+            .wait(Duration::from_secs(1))
+            .await;
+    assert_eq!((result.ended, result.cycles_done), (Ended::Complete, 1000));
+    let warm = result.warm_up.expect("there was one");
+    assert!(warm.elapsed >= warm_up);
+    assert_eq!(warm.cycles + result.totals[0].attempted, 1000);
+    assert_eq!(result.series.iter().map(|point| point.ok).sum::<u64>(), result.totals[0].ok);
+    assert!(result.series.iter().all(|point| point.at > warm.elapsed));
+    assert!(dispenser.runs().iter().all(|runs| *runs == 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strides_start_at_their_rate_and_their_cycles_are_due_with_them() {
+    let noop = Scripted::new(200, |_, _| Step::Now(well()));
+    let stride_rate = Some(Rate::new(100.0, 1.1));
+    let result = run(Activity { stride_rate, stride: 10, ..activity(200, 4, noop) }).await;
+    // The last of 20 strides is due after 190 ms.
+    assert!(result.elapsed >= Duration::from_millis(190), "{:?}", result.elapsed);
+    assert_eq!((result.totals[0].ok, result.totals[0].wait.len()), (200, 200));
+    let target = result.target.expect("there is a rate");
+    assert!((target - 1000.0).abs() < 1.0, "{target}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_of_each_thread_holds_for_each_thread() {
+    let noop = Scripted::new(100, |_, _| Step::Now(well()));
+    let rate = Rate { each_thread: true, ..Rate::new(100.0, 1.1) };
+    let result = run(Activity { cycle_rate: Some(Load::Rate(rate)), ..activity(100, 5, noop) }).await;
+    // 20 cycles each at 100/s; all five begin at once.
+    assert!(result.elapsed >= Duration::from_millis(185), "{:?}", result.elapsed);
+    assert!((result.target.expect("a rate") - 500.0).abs() < 1.0);
+    assert_eq!(result.totals[0].ok, 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn open_ops_start_when_they_are_due_however_many_are_in_flight() {
+    // 1000/s of 100 ms each: 100 at once, where 4 threads would start 40/s.
+    let slow = Scripted::new(400, |_, _| Step::After(Duration::from_millis(100), well()));
+    let open = |most| Activity {
+        cycle_rate: at_rate(1000.0),
+        max_in_flight: Some(most),
+        ..activity(400, 4, slow.clone())
+    };
+    let running = start(open(1000), Arc::new(Watcher::default()));
+    let mut most = 0;
+    while running.progress().cycles_done < 300 {
+        most = most.max(running.progress().cycles_in_flight);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let result = running.wait(Duration::from_secs(1)).await;
+    assert_eq!(result.totals[0].ok, 400);
+    assert!(most >= 50, "{most} at once");
+    // With a bound the rest waits.
+    let running = start(open(7), Arc::new(Watcher::default()));
+    let mut most = 0;
+    while running.progress().cycles_done < 50 {
+        most = most.max(running.progress().cycles_in_flight);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    running.stop();
+    running.wait(Duration::from_secs(1)).await;
+    assert!((4..=7).contains(&most), "{most} at once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_was_cut_off_is_completed_with_each_cycle_done_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.journal");
+    // Cycle 500 never comes back, cycle 520 ends the run.
+    let first = Scripted::new(1000, |cycle, _| match cycle {
+        500 => Step::Never,
+        520 => Step::Now(badly("HostUnreachable", false)),
+        _ => Step::Now(well()),
+    });
+    let open = || Some(Journal::open(&path, "", 2000).expect("a journal"));
+    let activity =
+        |dispenser| Activity { journal: open(), recycles: 2, stride: 7, ..activity(1000, 3, dispenser) };
+    let result =
+        start(activity(first.clone()), Arc::new(Watcher::default())).wait(Duration::from_millis(10)).await;
+    assert!(matches!(&result.ended, Ended::Failed { cycle: 520, .. }), "{:?}", result.ended);
+    let journal = open().expect("a journal");
+    assert_eq!(journal.unknown(), (1, &[500..501][..]));
+    let before = journal.done_before();
+    assert_eq!(before + 1, result.cycles_done, "all but the one that failed");
+    drop(journal);
+
+    let second = Scripted::new(1000, |_, _| Step::Now(well()));
+    let result =
+        start(activity(second.clone()), Arc::new(Watcher::default())).wait(Duration::from_secs(1)).await;
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!((result.cycles_before, result.cycles_done), (before, 2000 - before));
+    for (cycle, (first, second)) in first.runs().iter().zip(second.runs()).enumerate() {
+        // Two passes; what was in flight, and what failed, ran again.
+        let again = usize::from(cycle == 500 || cycle == 520);
+        assert_eq!(first + second, 2 + again, "cycle {cycle}");
+    }
+    let result = start(activity(second), Arc::new(Watcher::default())).wait(Duration::from_secs(1)).await;
+    assert_eq!((result.ended, result.cycles_done), (Ended::Complete, 0));
+}
+
+/// What an activity tells besides its frames.
+#[derive(Default)]
+struct Told {
+    behind: Mutex<Vec<Behind>>,
+    stalls: Mutex<Vec<Stall>>,
+}
+
+impl Observer for Told {
+    fn behind(&self, _: &str, behind: Behind) {
+        self.behind.lock().expect("no panic").push(behind);
+    }
+
+    fn stalled(&self, _: &str, stall: &Stall) {
+        self.stalls.lock().expect("no panic").push(stall.clone());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn starts_that_wait_for_a_busy_thread_are_told_of_once_an_interval() {
+    let slow = Scripted::new(10_000, |_, _| Step::After(Duration::from_millis(10), well()));
+    let told = Arc::new(Told::default());
+    let duration = Some(Duration::from_millis(2_500));
+    let result =
+        start(Activity { duration, cycle_rate: at_rate(1000.0), ..activity(10_000, 1, slow) }, told.clone())
+            .wait(Duration::from_secs(1))
+            .await;
+    let behind = told.behind.lock().expect("no panic");
+    assert_eq!(behind.len(), 2);
+    assert!(behind[0].threads == 1 && behind[0].in_flight == 1 && behind[1].backlog > behind[0].backlog);
+    assert_eq!((result.client.late_intervals, result.client.busy), (2, 1.0));
+    assert!(result.backlog_left > 1_500, "{}", result.backlog_left);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_activity_in_which_nothing_ends_says_what_is_in_flight() {
+    let stuck = Scripted::new(10, |cycle, _| if cycle < 5 { Step::Now(well()) } else { Step::Never });
+    let told = Arc::new(Told::default());
+    let stall = Duration::from_millis(500);
+    let running = start(Activity { stall, ..activity(10, 2, stuck) }, told.clone());
+    while told.stalls.lock().expect("no panic").is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    running.stop();
+    running.wait(Duration::ZERO).await;
+    let stalls = told.stalls.lock().expect("no panic");
+    assert_eq!(stalls[0].in_flight, 2);
+    let mut cycles: Vec<_> = stalls[0].examples.clone();
+    cycles.sort();
+    assert_eq!(cycles, [("b__op".to_owned(), 5), ("b__op".to_owned(), 6)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_is_found_with_the_time_to_recover() {
+    // The target refuses everything from 300 ms to 1.8 s of the run.
+    let begun = Instant::now();
+    let dispenser = Scripted::new(100_000, move |_, _| {
+        let at = begun.elapsed();
+        let down = (Duration::from_millis(300)..Duration::from_millis(1_800)).contains(&at);
+        Step::After(Duration::from_millis(1), if down { badly("NotWritablePrimary", false) } else { well() })
+    });
+    let duration = Some(Duration::from_millis(2_500));
+    let activity = Activity { policy: policy("retry"), duration, ..activity(100_000, 4, dispenser) };
+    let result = start(activity, Arc::new(Watcher::default())).wait(Duration::from_secs(1)).await;
+    assert_eq!(result.ended, Ended::TimeUp);
+    assert_eq!(result.outages.len(), 1, "{:?}", result.outages);
+    let outage = result.outages[0];
+    let length = outage.to.expect("it recovered") - outage.from;
+    assert!(length >= Duration::from_millis(1_490) && length < Duration::from_millis(2_400), "{length:?}");
+    assert!(result.totals[0].errors["NotWritablePrimary"].retried > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_op_alone_is_no_outage() {
+    let dispenser = Scripted::new(3, |_, _| Step::Now(well()));
+    let result = run(Activity { cycle_rate: at_rate(0.8), ..activity(3, 1, dispenser) }).await;
+    assert_eq!(result.outages, []);
 }

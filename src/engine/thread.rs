@@ -1,21 +1,49 @@
 //! The hot loop: one logical thread takes strides of cycles and runs them one after another.
 
-use super::{Fatal, Shared, error_names};
+use super::cycles::Stride;
+use super::pace::ThreadPace;
+use super::{Fatal, JournalError, Shared, error_names};
 use crate::adapters::{Failure, Outcome, Run, Scratch};
 use crate::functions::Context;
 use crate::metrics::{Ending, Sample, Times};
 use crate::policy::{self, Decision};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
+
+/// The cycle that a logical thread has in flight, plus one; 0 is none. On a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(super) struct Slot(AtomicU64);
+
+impl Slot {
+    /// The cycle in flight.
+    pub(super) fn cycle(&self) -> Option<u64> {
+        self.0.load(Relaxed).checked_sub(1)
+    }
+}
 
 pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
     let mut context = Context { thread, ..Context::default() };
     let mut scratch = Scratch { keep: shared.max_tries > 1 && shared.policy.retries(), ..Scratch::default() };
+    let mut cycle_pace = shared.cycle_pace.thread();
+    let mut stride_pace = shared.stride_pace.thread();
     let mut taken = 0;
     while let Some(stride) = shared.cycles.claim() {
-        for cycle in stride {
-            let Some(due) = due(&shared).await else { return };
-            let mut flight = Flight::begin(&shared, cycle, due);
+        if shared.was_done(&stride) {
+            continue;
+        }
+        let Some(stride_due) = due(&shared, &mut stride_pace).await else { return };
+        for (position, cycle) in (stride.position..).zip(stride.cycles) {
+            if shared.journal.as_ref().is_some_and(|journal| journal.was_done(position)) {
+                continue;
+            }
+            let Some(due) = due(&shared, &mut cycle_pace).await else { return };
+            // Due by both schedules: `None` is before any time.
+            let due = due.max(stride_due);
+            let Some(mut flight) = Flight::begin(&shared, thread, Place { cycle, position }, due) else {
+                return;
+            };
             match flight.attempt(&mut context, &mut scratch).await {
                 Landing::Well(outcome) => flight.ok(&outcome),
                 Landing::Badly(outcome, failure) => flight.failed(&outcome, &failure),
@@ -42,23 +70,28 @@ pub(super) fn turn(threads: usize) -> u32 {
     }
 }
 
-/// Waits until the next cycle may start. The outer `None`: the activity stops; the inner: no rate is set, it is
-/// due whenever it is sent.
-async fn due(shared: &Shared) -> Option<Option<Instant>> {
+/// Waits until the next cycle or stride may start. The outer `None`: the activity stops; the inner: no rate is
+/// set, it is due whenever it is sent.
+async fn due(shared: &Shared, pace: &mut ThreadPace<'_>) -> Option<Option<Instant>> {
     if shared.stopping() {
         return None;
     }
-    match &shared.pacer {
-        Some(pacer) => pacer.next().await.map(Some),
-        None => Some(None),
-    }
+    pace.next().await
+}
+
+/// Which cycle: its number, and its position among the cycles of all passes.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    cycle: u64,
+    position: u64,
 }
 
 /// An op between its start and its end. If it is dropped before, because its task was aborted or panicked, it
 /// still leaves its record.
 struct Flight<'a> {
     shared: &'a Shared,
-    cycle: u64,
+    thread: usize,
+    place: Place,
     op: usize,
     due: Option<Instant>,
     sent: Option<Instant>,
@@ -76,32 +109,39 @@ enum Landing {
 }
 
 impl<'a> Flight<'a> {
-    fn begin(shared: &'a Shared, cycle: u64, due: Option<Instant>) -> Flight<'a> {
+    /// `None`: its begin could not be written down, which has ended the activity.
+    fn begin(shared: &'a Shared, thread: usize, place: Place, due: Option<Instant>) -> Option<Flight<'a>> {
+        if let Some(journal) = &shared.journal
+            && let Err(error) = journal.begin(place.position)
+        {
+            shared.journal_failed(place.cycle, &error);
+            return None;
+        }
         shared.recorder.begin();
-        let op = shared.sequence[(cycle % shared.sequence.len() as u64) as usize];
-        Flight {
+        if let Some(slot) = shared.slots.get(thread) {
+            slot.0.store(place.cycle.saturating_add(1), Relaxed);
+        }
+        Some(Flight {
             shared,
-            cycle,
-            op,
+            thread,
+            place,
+            op: shared.op_of(place.cycle),
             due,
             sent: None,
             tries: 1,
             decision: Decision::default(),
             given_up: false,
             landed: false,
-        }
+        })
     }
 
     /// Binds the op and runs it until it ends well or the policy lets it go.
     async fn attempt(&mut self, context: &mut Context, scratch: &mut Scratch) -> Landing {
         let dispenser = &*self.shared.ops[self.op].dispenser;
-        let cycle = self.cycle as i64;
+        let cycle = self.place.cycle as i64;
         if let Err(error) = dispenser.bind(cycle, context, scratch) {
-            let failure = Failure {
-                name: error_names::BIND.into(),
-                message: error.to_string(),
-                ..Failure::default()
-            };
+            let failure =
+                Failure { name: error_names::BIND.into(), message: error.to_string(), ..Failure::default() };
             self.decision = self.shared.decide(&failure);
             return Landing::Badly(Outcome::default(), failure);
         }
@@ -128,9 +168,13 @@ impl<'a> Flight<'a> {
 
     fn sample(&mut self, outcome: &Outcome) -> Sample {
         self.landed = true;
+        if let Some(slot) = self.shared.slots.get(self.thread) {
+            slot.0.store(0, Relaxed);
+        }
+        let now = Instant::now();
         let times = self.sent.map(|sent| Times {
             wait: self.due.map_or(0, |due| nanoseconds(due, sent)),
-            service: nanoseconds(sent, Instant::now()),
+            service: nanoseconds(sent, now),
         });
         Sample {
             op: self.op,
@@ -139,12 +183,24 @@ impl<'a> Flight<'a> {
             docs_returned: outcome.docs_returned,
             docs_written: outcome.docs_written,
             tries: self.tries,
+            ended: nanoseconds(self.shared.started, now),
         }
     }
 
     fn ok(mut self, outcome: &Outcome) {
         let sample = self.sample(outcome);
         self.shared.recorder.ok(&sample);
+        self.write_down(true);
+    }
+
+    /// What became of the cycle, for a run that completes this one.
+    fn write_down(&self, done: bool) {
+        let Some(journal) = &self.shared.journal else { return };
+        let position = self.place.position;
+        let written = if done { journal.done(position) } else { journal.undone(position) };
+        if let Err(error) = written {
+            self.shared.journal_failed(self.place.cycle, &error);
+        }
     }
 
     fn failed(mut self, outcome: &Outcome, failure: &Failure) {
@@ -153,21 +209,23 @@ impl<'a> Flight<'a> {
             first: self.tries == 1,
             given_up: self.given_up,
             partial: failure.partial,
-            unfinished: false,
             documents: failure.documents,
             timed: self.decision.time,
             code: self.decision.code,
+            ..Ending::default()
         };
         self.shared.recorder.failed(&sample, &failure.name, ending);
+        // The error that ends a run is what a later one is to get over.
+        self.write_down(!self.decision.stop);
         if self.decision.stop {
             self.shared.fail(Fatal {
                 op: self.op,
-                cycle: self.cycle,
+                cycle: self.place.cycle,
                 name: failure.name.to_string(),
                 message: failure.message.clone(),
             });
         } else if self.decision.warn {
-            self.shared.warn(self.op, self.cycle, &failure.name, &failure.message);
+            self.shared.warn(self.op, self.place.cycle, &failure.name, &failure.message);
         }
     }
 }
@@ -185,7 +243,7 @@ impl Drop for Flight<'_> {
         if panicking {
             self.shared.fail(Fatal {
                 op: self.op,
-                cycle: self.cycle,
+                cycle: self.place.cycle,
                 name: name.to_owned(),
                 message: String::new(),
             });
@@ -194,6 +252,22 @@ impl Drop for Flight<'_> {
 }
 
 impl Shared {
+    /// Every cycle of the stride was done before.
+    fn was_done(&self, stride: &Stride) -> bool {
+        let Some(journal) = &self.journal else { return false };
+        (stride.position..).zip(stride.cycles.clone()).all(|(position, _)| journal.was_done(position))
+    }
+
+    /// The position of the op of `cycle`.
+    pub(super) fn op_of(&self, cycle: u64) -> usize {
+        self.sequence[(cycle % self.sequence.len() as u64) as usize]
+    }
+
+    fn journal_failed(&self, cycle: u64, error: &JournalError) {
+        let name = error_names::JOURNAL.to_owned();
+        self.fail(Fatal { op: usize::MAX, cycle, name, message: error.to_string() });
+    }
+
     fn decide(&self, failure: &Failure) -> Decision {
         let code = failure.code.map(|code| code.to_string());
         let mut names = vec![&*failure.name];

@@ -222,11 +222,27 @@ pub struct Frame {
     /// Since the activity's clock started.
     pub start: Duration,
     pub length: Duration,
+    /// It is part of the warm-up, which is not counted.
+    pub warm_up: bool,
+    /// When ops ended well for the first and for the last time in it, since the clock started.
+    pub well: Option<(Duration, Duration)>,
     /// In the order of the activity's ops.
     pub ops: Vec<OpStats>,
 }
 
 impl Frame {
+    /// A frame of nothing yet, for `ops` ops.
+    pub fn empty(ops: usize) -> Frame {
+        Frame {
+            start: Duration::ZERO,
+            length: Duration::ZERO,
+            warm_up: false,
+            well: None,
+            // Made one by one: a copy would touch all of its memory.
+            ops: std::iter::repeat_with(OpStats::default).take(ops).collect(),
+        }
+    }
+
     /// What is kept of this frame: one point an op, also of ops that did nothing.
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         self.ops.iter().enumerate().map(|(op, stats)| Point {
@@ -239,6 +255,36 @@ impl Frame {
             response: Quantiles::of(&stats.response),
         })
     }
+}
+
+/// The part of a run that was not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WarmUp {
+    pub elapsed: Duration,
+    pub cycles: u64,
+}
+
+/// What the client's own machine did to a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Client {
+    /// Processor time of this process per second, as a share of all processors; absent where the system does
+    /// not tell.
+    pub cpu: Option<f64>,
+    /// How late the clock that releases starts woke at worst; zero without a rate.
+    pub lateness: Duration,
+    /// Intervals at whose end starts were late.
+    pub late_intervals: u64,
+    /// Of these, the share at whose end all threads were busy.
+    pub busy: f64,
+}
+
+/// A time in which no op ended well, though some were tried: since the clock started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// When an op ended well for the last time.
+    pub from: Duration,
+    /// When one did again; absent if none did.
+    pub to: Option<Duration>,
 }
 
 /// What is kept of one op's share of one [`Frame`].

@@ -4,6 +4,7 @@
 use super::{Frame, MAX_TRIES_APART, OpStats, merge, record};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What is known of one op when it has ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,6 +19,8 @@ pub struct Sample {
     pub docs_written: u64,
     /// Tries of the op; 0 is taken as 1.
     pub tries: u32,
+    /// When it ended, in nanoseconds since the clock started.
+    pub ended: u64,
 }
 
 /// Nanoseconds.
@@ -64,6 +67,10 @@ struct Shard {
     begun: AtomicU64,
     done: AtomicU64,
     failed: AtomicU64,
+    /// When ops ended well for the first and the last time since the last collection, in nanoseconds since the
+    /// clock started, plus one; 0 is never.
+    first_well: AtomicU64,
+    last_well: AtomicU64,
     ops: Mutex<Vec<OpStats>>,
 }
 
@@ -75,6 +82,13 @@ pub struct Counts {
     pub done: u64,
     /// Ops that ended in an error.
     pub failed: u64,
+}
+
+impl Counts {
+    /// Cycles that were begun and have not ended.
+    pub fn in_flight(&self) -> u64 {
+        self.begun.saturating_sub(self.done)
+    }
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -90,6 +104,8 @@ impl Recorder {
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            first_well: AtomicU64::new(0),
+            last_well: AtomicU64::new(0),
             // Made one by one: a copy would touch all of its memory.
             ops: Mutex::new(std::iter::repeat_with(OpStats::default).take(ops).collect()),
         };
@@ -117,6 +133,11 @@ impl Recorder {
         shard.done.fetch_add(1, Relaxed);
         let mut ops = shard.lock();
         let Some(stats) = ops.get_mut(sample.op) else { return };
+        let at = sample.ended.saturating_add(1);
+        if shard.first_well.load(Relaxed) == 0 {
+            shard.first_well.store(at, Relaxed);
+        }
+        shard.last_well.store(at, Relaxed);
         stats.ok += 1;
         self.ended(stats, sample);
         if let Some(times) = sample.times {
@@ -197,9 +218,18 @@ impl Recorder {
     /// first, then what the last call left.
     pub fn collect(&self, spare: &mut Vec<OpStats>, frame: &mut Frame) {
         frame.ops.iter_mut().for_each(OpStats::clear);
+        frame.well = None;
         for shard in &self.shards {
             spare.resize_with(frame.ops.len(), OpStats::default);
-            std::mem::swap(&mut *shard.lock(), spare);
+            let mut ops = shard.lock();
+            std::mem::swap(&mut *ops, spare);
+            let (first, last) = (shard.first_well.swap(0, Relaxed), shard.last_well.swap(0, Relaxed));
+            drop(ops);
+            if first > 0 {
+                let (first, last) = (Duration::from_nanos(first - 1), Duration::from_nanos(last - 1));
+                let (earlier, later) = frame.well.unwrap_or((first, last));
+                frame.well = Some((first.min(earlier), last.max(later)));
+            }
             for (total, seen) in frame.ops.iter_mut().zip(spare.iter_mut()) {
                 total.add(seen);
                 seen.clear();
@@ -228,14 +258,19 @@ impl Shard {
 mod tests {
     use super::super::{MAX_ERROR_NAMES, OTHER_ERRORS, Quantiles};
     use super::*;
-    use std::time::Duration;
 
     fn sample(op: usize, wait: u64, service: u64) -> Sample {
-        Sample { op, times: Some(Times { wait, service }), bytes_sent: 7, docs_returned: 2, ..Sample::default() }
+        Sample {
+            op,
+            times: Some(Times { wait, service }),
+            bytes_sent: 7,
+            docs_returned: 2,
+            ..Sample::default()
+        }
     }
 
     fn frame(ops: usize) -> Frame {
-        Frame { start: Duration::ZERO, length: Duration::ZERO, ops: vec![OpStats::default(); ops] }
+        Frame::empty(ops)
     }
 
     #[test]

@@ -182,7 +182,9 @@ fn apply_verb(
             }
             None => {
                 let near = nearest_verb(verb);
-                return Err(UnitError(format!("errors={whole}: unknown verb `{verb}`{near}; verbs: {VERBS}")));
+                return Err(UnitError(format!(
+                    "errors={whole}: unknown verb `{verb}`{near}; verbs: {VERBS}"
+                )));
             }
         },
     }

@@ -1,5 +1,5 @@
-//! The schedule of due times, fixed at the start (start + n/rate); governor bounds the catch-up to
-//! rate × burst. Never sees an op.
+//! The schedule of due times, fixed at the start (start + n/rate, or a profile of rates over time); governor
+//! bounds the catch-up to rate × burst. Never sees an op.
 //!
 //! A start that could not happen when it was due (all threads were busy) stays due: it happens as soon as a
 //! thread is free and its response time counts from when it was due. How fast such a backlog is worked off is
@@ -9,6 +9,16 @@
 //! One operating-system thread, the [`clock`](Pacer::keep_time), releases starts as they fall due, to whichever
 //! thread has waited longest. Its sleep ends within some 60 µs of the time asked for, where tokio's timer counts
 //! whole milliseconds; starts less than 100 µs apart are released together.
+//!
+//! A rate may also hold for each thread by itself ([`OwnPace`]): then each has a schedule of its own, and sleeps
+//! by an [`Alarm`](alarm::Alarm) as fine as that clock.
+
+mod alarm;
+mod own;
+mod schedule;
+
+pub use own::{OwnPace, OwnPacer};
+pub use schedule::Profile;
 
 use crate::units::Rate;
 use governor::clock::Clock;
@@ -16,12 +26,12 @@ use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
+use schedule::Schedule;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
-use tokio::sync::TryAcquireError;
+use tokio::sync::{Notify, Semaphore, TryAcquireError};
 
 /// In nanoseconds: 11 days. Rates are not bounded, but the governor's arithmetic is.
 const LONGEST_PERIOD: f64 = 1e15;
@@ -38,6 +48,8 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 const WHEN_BUSY: Duration = Duration::from_millis(1);
 /// The clock sleeps no longer than this, so that it notices when it is no longer needed.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+/// A cell of the governor takes no less than its clock's tick.
+const SHORTEST_PERIOD: f64 = 1.0;
 
 /// The due times of an activity's cycles, shared by all its threads.
 #[derive(Debug)]
@@ -45,6 +57,12 @@ pub struct Pacer {
     started: Instant,
     schedule: Schedule,
     burst: f64,
+    /// Threads that could be started if starts are due and nobody is free to take them.
+    spare: AtomicUsize,
+    /// Starts were released that such threads are needed for.
+    wanted: Notify,
+    /// How late the clock woke at worst since it was last asked, in nanoseconds.
+    late: AtomicU64,
     /// Starts that are released and not taken; closed when the pacer is.
     permits: Semaphore,
     /// Threads that wait for a start.
@@ -55,12 +73,24 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// The first start is due at `started`.
+    /// A constant rate; the first start is due at `started`.
     pub fn new(rate: Rate, started: Instant) -> Pacer {
+        Pacer::with_schedule(Schedule::constant(rate.per_second), rate.burst, started)
+    }
+
+    /// A rate that changes over time; `burst` as in [`Rate`].
+    pub fn of_profile(profile: &Profile, burst: f64, started: Instant) -> Pacer {
+        Pacer::with_schedule(Schedule::of_profile(profile), burst, started)
+    }
+
+    fn with_schedule(schedule: Schedule, burst: f64, started: Instant) -> Pacer {
         Pacer {
             started,
-            schedule: Schedule::new(rate.per_second),
-            burst: rate.burst,
+            schedule,
+            burst,
+            spare: AtomicUsize::new(0),
+            wanted: Notify::new(),
+            late: AtomicU64::new(0),
             permits: Semaphore::new(0),
             waiting: AtomicUsize::new(0),
             taken: AtomicU64::new(0),
@@ -95,20 +125,49 @@ impl Pacer {
         self.schedule.due_by(self.now()).saturating_sub(self.taken.load(Relaxed))
     }
 
+    /// How many starts fell due from `since` to `until` (times since the schedule began).
+    pub fn due_between(&self, since: Duration, until: Duration) -> f64 {
+        self.schedule.expected(nanoseconds(until)) - self.schedule.expected(nanoseconds(since))
+    }
+
+    /// `threads` more could be started: starts that are due are released for them too, and
+    /// [`wanted`](Pacer::wanted) says when.
+    pub fn set_spare(&self, threads: usize) {
+        self.spare.store(threads, Relaxed);
+    }
+
+    /// Waits until starts were released that nobody is free to take, and gives how many.
+    pub async fn wanted(&self) -> usize {
+        self.wanted.notified().await;
+        self.permits.available_permits().saturating_sub(self.waiting.load(Relaxed))
+    }
+
+    /// How late the clock woke at worst since this was last asked: what this machine adds to wait times.
+    pub fn lateness(&self) -> Duration {
+        Duration::from_nanos(self.late.swap(0, Relaxed))
+    }
+
     /// Releases starts as they fall due, on the calling thread, until the pacer is closed.
     pub fn keep_time(&self) {
-        let mut release = Release::new(self.schedule, self.burst);
+        let mut release = Release::new(self.schedule.clone(), self.burst);
         while !self.closed.load(Relaxed) {
+            let spare = self.spare.load(Relaxed);
             let demand = Demand {
-                waiting: self.waiting.load(Relaxed) as u64,
+                waiting: (self.waiting.load(Relaxed) + spare) as u64,
                 unclaimed: self.permits.available_permits() as u64,
             };
             let (granted, next) = release.at(self.now(), demand);
             if granted > 0 {
                 self.permits.add_permits(granted as usize);
             }
-            let sleep = Duration::from_nanos(next.saturating_sub(self.now()));
-            std::thread::park_timeout(sleep.clamp(SHORTEST_SLEEP, LONGEST_SLEEP));
+            if spare > 0 && self.permits.available_permits() > 0 {
+                self.wanted.notify_one();
+            }
+            let now = self.now();
+            let sleep = Duration::from_nanos(next.saturating_sub(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+            std::thread::park_timeout(sleep);
+            let asked = now.saturating_add(nanoseconds(sleep));
+            self.late.fetch_max(self.now().saturating_sub(asked), Relaxed);
         }
     }
 
@@ -128,31 +187,6 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// When starts are due, in nanoseconds since the schedule began.
-#[derive(Debug, Clone, Copy)]
-struct Schedule {
-    per_second: f64,
-}
-
-impl Schedule {
-    fn new(per_second: f64) -> Schedule {
-        Schedule { per_second }
-    }
-
-    /// When start `n` (from 0) is due.
-    fn due(self, n: u64) -> u64 {
-        (n as f64 * 1e9 / self.per_second) as u64
-    }
-
-    /// How many starts are due at `now`.
-    fn due_by(self, now: u64) -> u64 {
-        // The division may be off by one either way; `due` decides.
-        let near = (now as f64 * self.per_second / 1e9) as u64;
-        let beyond = near.saturating_add(2);
-        (near.saturating_sub(1)..beyond).find(|n| self.due(*n) > now).unwrap_or(beyond)
-    }
-}
-
 /// Who would take starts if they were released.
 #[derive(Debug, Clone, Copy, Default)]
 struct Demand {
@@ -163,14 +197,19 @@ struct Demand {
 /// Decides how many starts to release. Knows no clock but the time it is told.
 struct Release {
     schedule: Schedule,
+    burst: f64,
     released: u64,
     ahead: u64,
-    governor: RateLimiter<NotKeyed, InMemoryState, Told, NoOpMiddleware<Nanos>>,
+    /// The governor's rate holds until then.
+    quoted_until: u64,
+    governor: Governor,
     told: Told,
     /// What the governor is asked for per start: at low rates several cells, since a tolerance of one whole
     /// start would let starts follow each other at once.
     cells: NonZeroU32,
 }
+
+type Governor = RateLimiter<NotKeyed, InMemoryState, Told, NoOpMiddleware<Nanos>>;
 
 /// The time that was told last, as the governor's clock.
 #[derive(Debug, Clone, Default)]
@@ -186,31 +225,34 @@ impl Clock for Told {
 
 impl Release {
     fn new(schedule: Schedule, burst: f64) -> Release {
-        let per_second = schedule.per_second;
-        let cells = if per_second < 1000.0 { 4 } else { 1 };
-        // What the governor tolerates at once is part of the second's allowance, so it refills a little slower
-        // than rate × burst; but never slower than the rate, or the schedule could not be kept.
-        let at_once = JITTER.as_secs_f64() + AHEAD.as_secs_f64();
-        let cell = 1e9 / per_second / f64::from(cells);
-        let period = (cell / (burst - at_once).max(1.0)).ceil().min(cell.floor()).clamp(1.0, LONGEST_PERIOD);
-        let period = Duration::from_nanos(period as u64);
-        let tolerated = (per_second * JITTER.as_secs_f64() * f64::from(cells)) as u32;
-        let tolerated = NonZeroU32::MIN.saturating_add(tolerated.max(cells));
-        let quota = Quota::with_period(period).expect("the period is over 0").allow_burst(tolerated);
+        let (per_second, quoted_until) = schedule.rate_from(0);
         let told = Told::default();
-        Release {
-            schedule,
-            released: 0,
-            ahead: ((per_second * AHEAD.as_secs_f64()) as u64).min(MOST_AHEAD),
-            governor: RateLimiter::direct_with_clock(quota, told.clone()),
-            told,
-            cells: NonZeroU32::MIN.saturating_add(cells - 1),
+        let (governor, cells) = governor(per_second, burst, &told);
+        let ahead = ahead(per_second);
+        Release { schedule, burst, released: 0, ahead, quoted_until, governor, told, cells }
+    }
+
+    /// For a thread that paces itself: it takes each start when it is due and none ahead.
+    fn for_one(schedule: Schedule, burst: f64) -> Release {
+        Release { ahead: 0, ..Release::new(schedule, burst) }
+    }
+
+    /// Gives the governor the rate of a new stretch of the schedule.
+    fn quote(&mut self, now: u64) {
+        let (per_second, until) = self.schedule.rate_from(now);
+        (self.governor, self.cells) = governor(per_second, self.burst, &self.told);
+        self.quoted_until = until;
+        if self.ahead > 0 {
+            self.ahead = ahead(per_second);
         }
     }
 
     /// How many starts to release at `now`, and when to ask again.
     fn at(&mut self, now: u64, demand: Demand) -> (u64, u64) {
         self.told.0.store(now, Relaxed);
+        if now >= self.quoted_until {
+            self.quote(now);
+        }
         let due = self.schedule.due_by(now);
         let room = demand.waiting.saturating_add(self.ahead).saturating_sub(demand.unclaimed);
         let wanted = due.saturating_sub(self.released).min(room);
@@ -228,6 +270,27 @@ impl Release {
     }
 }
 
+/// Starts that may be released ahead of the threads that will take them.
+fn ahead(per_second: f64) -> u64 {
+    ((per_second * AHEAD.as_secs_f64()) as u64).min(MOST_AHEAD)
+}
+
+/// A governor for starts at `per_second` × `burst`, and how many of its cells one start takes.
+fn governor(per_second: f64, burst: f64, told: &Told) -> (Governor, NonZeroU32) {
+    let cells = if per_second < 1000.0 { 4 } else { 1 };
+    // What the governor tolerates at once is part of the second's allowance, so it refills a little slower
+    // than rate × burst; but never slower than the rate, or the schedule could not be kept.
+    let at_once = JITTER.as_secs_f64() + AHEAD.as_secs_f64();
+    let cell = 1e9 / per_second / f64::from(cells);
+    let period =
+        (cell / (burst - at_once).max(1.0)).ceil().min(cell.floor()).clamp(SHORTEST_PERIOD, LONGEST_PERIOD);
+    let period = Duration::from_nanos(period as u64);
+    let tolerated = (per_second * JITTER.as_secs_f64() * f64::from(cells)) as u32;
+    let tolerated = NonZeroU32::MIN.saturating_add(tolerated.max(cells));
+    let quota = Quota::with_period(period).expect("the period is over 0").allow_burst(tolerated);
+    (RateLimiter::direct_with_clock(quota, told.clone()), NonZeroU32::MIN.saturating_add(cells - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +300,11 @@ mod tests {
     /// Runs a schedule without a clock: threads take each start at once, except while `stalled`. Returns the
     /// times of all starts.
     fn starts(rate: f64, burst: f64, seconds: u64, stalled: std::ops::Range<u64>) -> Vec<u64> {
-        let mut release = Release::new(Schedule::new(rate), burst);
+        starts_of(Schedule::constant(rate), burst, seconds, stalled)
+    }
+
+    fn starts_of(schedule: Schedule, burst: f64, seconds: u64, stalled: std::ops::Range<u64>) -> Vec<u64> {
+        let mut release = Release::new(schedule, burst);
         let mut starts = Vec::new();
         let mut unclaimed = 0;
         let mut now = 0;
@@ -271,30 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn due_times_are_multiples_of_the_period_and_do_not_drift() {
-        let schedule = Schedule::new(3.0);
-        assert_eq!((schedule.due(0), schedule.due(1), schedule.due(3)), (0, 333_333_333, SECOND));
-        assert_eq!(Schedule::new(2500.0).due(25_000 * 360), 3600 * SECOND);
-        for rate in [0.5, 1.0, 3.0, 999.9, 2500.0, 1e6] {
-            let schedule = Schedule::new(rate);
-            for n in (0..1000).chain(10_000_000..10_000_100) {
-                assert_eq!(schedule.due_by(schedule.due(n)), n + 1, "{rate}/s, start {n}");
-                if n > 0 {
-                    assert_eq!(schedule.due_by(schedule.due(n) - 1), n, "{rate}/s, before start {n}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn the_rate_is_met_whatever_it_is() {
         for burst in [1.0, 1.1, 2.0] {
-            for rate in [1.0, 10.0, 50.0, 99.0, 1000.0, 2500.0, 12_345.6, 50_000.0] {
+            for rate in [0.1, 1.0, 10.0, 50.0, 99.0, 1000.0, 2500.0, 12_345.6, 50_000.0] {
                 let starts = starts(rate, burst, 10, 0..0);
                 let expected = rate * 10.0;
                 let count = starts.len() as f64;
                 assert!((count - expected).abs() <= 1.0 + expected * 0.001, "{rate},{burst}: {count}");
-                let schedule = Schedule::new(rate);
+                let schedule = Schedule::constant(rate);
                 let latest = starts.iter().enumerate().map(|(n, at)| at - schedule.due(n as u64)).max();
                 assert!(latest < Some(1_000_000), "{rate},{burst}: a start was late by {latest:?} ns");
             }
@@ -304,7 +355,7 @@ mod tests {
     #[test]
     fn no_start_is_early() {
         for rate in [10.0, 2500.0, 50_000.0] {
-            let schedule = Schedule::new(rate);
+            let schedule = Schedule::constant(rate);
             for (n, at) in starts(rate, 1.5, 5, SECOND..2 * SECOND).iter().enumerate() {
                 assert!(*at >= schedule.due(n as u64), "{rate}/s: start {n}");
             }
@@ -333,8 +384,35 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_is_followed_second_by_second() {
+        let profile = Profile::parse("0s:100,10s:5000,12s:5000,12s:500,20s:0").expect("a profile");
+        let schedule = Schedule::of_profile(&profile);
+        let starts = starts_of(schedule.clone(), 1.1, 20, 0..0);
+        for second in 0..20 {
+            let (from, to) = (second * SECOND, (second + 1) * SECOND);
+            let expected = schedule.expected(to) - schedule.expected(from);
+            let count = starts.iter().filter(|at| (from..to).contains(*at)).count() as f64;
+            assert!(
+                (count - expected).abs() <= 2.0 + expected * 0.03,
+                "second {second}: {count}, {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_backlog_of_a_profile_is_worked_off_at_the_rate_of_the_moment() {
+        // Steps of 1000/s and 100/s; 2 s are lost just before the step down.
+        let profile = Profile::parse("steps:0s:1000,5s:100").expect("a profile");
+        let starts = starts_of(Schedule::of_profile(&profile), 1.5, 30, 3 * SECOND..5 * SECOND);
+        for second in 6..30 {
+            let in_it = starts.iter().filter(|at| **at / SECOND == second).count();
+            assert!(in_it <= 153, "second {second}: {in_it}");
+        }
+    }
+
+    #[test]
     fn starts_are_released_only_to_threads_that_can_take_them() {
-        let mut release = Release::new(Schedule::new(1000.0), 1.1);
+        let mut release = Release::new(Schedule::constant(1000.0), 1.1);
         // Nobody waits: no more than 5 ms of the schedule are released ahead.
         assert_eq!(release.at(2 * SECOND, Demand { waiting: 0, unclaimed: 0 }).0, 5);
         assert_eq!(release.at(3 * SECOND, Demand { waiting: 0, unclaimed: 5 }).0, 0);
@@ -345,12 +423,12 @@ mod tests {
     fn rates_beyond_all_reason_do_no_harm() {
         for rate in [f64::MIN_POSITIVE, 1e-9, 1e12, f64::MAX] {
             for burst in [1.0, 1e300] {
-                let mut release = Release::new(Schedule::new(rate), burst);
+                let mut release = Release::new(Schedule::constant(rate), burst);
                 for now in [0, 1, SECOND, u64::MAX / 2] {
                     let (granted, _) = release.at(now, Demand { waiting: 10, unclaimed: 0 });
                     assert!(granted <= 10 || rate >= 1e12, "{rate},{burst}: {granted}");
                 }
-                let pacer = Pacer::new(Rate { per_second: rate, burst }, Instant::now());
+                let pacer = Pacer::new(Rate::new(rate, burst), Instant::now());
                 pacer.due(u64::MAX);
             }
         }
@@ -358,7 +436,7 @@ mod tests {
 
     #[tokio::test]
     async fn threads_get_due_times_in_order_and_end_when_it_closes() {
-        let pacer = Arc::new(Pacer::new(Rate { per_second: 10_000.0, burst: 1.1 }, Instant::now()));
+        let pacer = Arc::new(Pacer::new(Rate::new(10_000.0, 1.1), Instant::now()));
         let clock = {
             let pacer = Arc::clone(&pacer);
             std::thread::spawn(move || pacer.keep_time())

@@ -95,9 +95,10 @@ pub struct Figures {
 
 impl Figures {
     pub fn of(activity: &Activity) -> Figures {
-        let seconds = activity.elapsed.as_secs_f64();
-        let achieved = rate(activity.cycles_done, seconds);
-        let target = activity.rate.map(|rate| rate.per_second).filter(|rate| rate.is_finite() && *rate > 0.0);
+        let warm_up = activity.warm_up.unwrap_or_default();
+        let seconds = activity.elapsed.saturating_sub(warm_up.elapsed).as_secs_f64();
+        let achieved = rate(activity.cycles_done.saturating_sub(warm_up.cycles), seconds);
+        let target = activity.target.filter(|rate| rate.is_finite() && *rate > 0.0);
         let ops: Vec<OpFigures> = activity
             .ops
             .iter()
@@ -140,7 +141,7 @@ impl Figures {
 fn let_pass(ops: &[OpFigures], ended: &Ended) -> BTreeMap<String, u64> {
     let fatal = match ended {
         Ended::Failed { name, .. } => Some(name),
-        Ended::Complete | Ended::Stopped(_) => None,
+        Ended::Complete | Ended::TimeUp | Ended::Stopped(_) => None,
     };
     let mut passed = BTreeMap::new();
     for op in ops {
@@ -160,9 +161,8 @@ fn rate(n: u64, seconds: f64) -> Option<f64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::metrics::OpStats;
+    use crate::metrics::{Client, OpStats, WarmUp};
     use crate::report::Op;
-    use crate::units::Rate;
     use std::time::Duration;
 
     pub(crate) fn no_stats() -> OpStats {
@@ -179,11 +179,16 @@ pub(crate) mod tests {
             workload: "mongodb-keyvalue2".to_owned(),
             scenario: Some("default".to_owned()),
             step: Some(alias.to_owned()),
-            cycles_asked: 0,
+            cycles_asked: Some(0),
             cycles_done: 0,
+            cycles_before: 0,
             threads: 1,
-            rate: None,
+            target: None,
             backlog: 0,
+            backlog_left: 0,
+            client: Client::default(),
+            outages: Vec::new(),
+            warm_up: None,
             elapsed: Duration::ZERO,
             ended: Ended::Complete,
             ops,
@@ -233,9 +238,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn rates_are_of_the_time_and_the_cycles_that_count() {
+        let mut activity = activity("main", Vec::new());
+        activity.cycles_done = 30_000;
+        activity.elapsed = Duration::from_secs(15);
+        activity.warm_up = Some(WarmUp { elapsed: Duration::from_secs(5), cycles: 5_000 });
+        assert_eq!(Figures::of(&activity).achieved, Some(2500.0));
+    }
+
+    #[test]
     fn the_share_of_the_target_follows_from_what_was_done() {
         let mut activity = activity("main", Vec::new());
-        activity.rate = Some(Rate { per_second: 2000.0, burst: 1.1 });
+        activity.target = Some(2000.0);
         activity.cycles_done = 20_000;
         activity.elapsed = Duration::from_secs(20);
         assert_eq!(Figures::of(&activity).of_target, Some(0.5));

@@ -2,6 +2,7 @@
 
 use super::{Header, HeaderOp, Target, wording};
 use crate::redact;
+use crate::units::Rate;
 
 /// Lines are wrapped here.
 const WIDTH: usize = 100;
@@ -83,6 +84,10 @@ fn target(target: &Target, lines: &mut Vec<String>) {
 
 fn cycles(header: &Header) -> String {
     let once = header.cycles.end.saturating_sub(header.cycles.start);
+    let time = header.duration.map(wording::elapsed);
+    if let (true, Some(time)) = (header.unbounded, &time) {
+        return format!("as many as there are in {time}");
+    }
     let mut text = wording::count(once);
     if header.cycles.start > 0 {
         text += &format!(" ({} to {})", header.cycles.start, header.cycles.end.saturating_sub(1));
@@ -93,17 +98,26 @@ fn cycles(header: &Header) -> String {
     if header.stride > 1 {
         text += &format!(" in strides of {}", wording::count(header.stride));
     }
+    if let Some(time) = time {
+        text += &format!(" or {time}, whichever ends first");
+    }
     text
 }
 
 fn rate(header: &Header) -> String {
-    match &header.rate {
-        Some(rate) => format!(
-            "{}, late cycles caught up at no more than {}",
+    let said = |rate: &Rate, what: &str| {
+        let each = if rate.each_thread { " for each thread" } else { "" };
+        format!(
+            "{}{what}{each}, late ones caught up at no more than {}",
             wording::per_second(rate.per_second),
             wording::per_second(rate.per_second * rate.burst)
-        ),
-        None => "as fast as they go".to_owned(),
+        )
+    };
+    match (&header.rate, &header.stride_rate) {
+        (None, None) => "as fast as they go".to_owned(),
+        (Some(rate), None) => said(rate, ""),
+        (None, Some(strides)) => said(strides, " strides"),
+        (Some(rate), Some(strides)) => format!("{}; {}", said(rate, ""), said(strides, " strides")),
     }
 }
 
@@ -161,7 +175,6 @@ fn labelled(label: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Rate;
 
     fn header() -> Header {
         Header {
@@ -181,7 +194,10 @@ mod tests {
             recycles: 1,
             stride: 10,
             threads: 25,
-            rate: Some(Rate { per_second: 2500.0, burst: 1.1 }),
+            rate: Some(Rate::new(2500.0, 1.1)),
+            stride_rate: None,
+            duration: None,
+            unbounded: false,
             target: Target {
                 kind: "mongodb".to_owned(),
                 version: Some("8.0.4".to_owned()),
@@ -212,7 +228,7 @@ mongodb-keyvalue2, scenario default, step main
   settings  database perf-test, writeConcern w:1, readPreference primary, retryReads off,
             retryWrites off, pool 25
   cycles    10,000,000 in strides of 10, 25 threads,
-            2,500/s, late cycles caught up at no more than 2,750/s
+            2,500/s, late ones caught up at no more than 2,750/s
   ops       main-read__main-find     5 of 10, 120 B each
             main-write__main-insert  5 of 10, 100 KB each
   to write  about 501 GB

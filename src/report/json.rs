@@ -4,7 +4,7 @@
 //! at all: it is written under another name beside its own and then renamed.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, ReportError, Run, Target};
+use super::{Activity, Ended, ReportError, Run, Target};
 use crate::metrics::{Point, Quantiles};
 use crate::redact;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub const SCHEMA: &str = "nbrs-result/1";
 
@@ -55,17 +55,66 @@ struct ActivityPart {
     scenario: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<String>,
+    /// Since the clock started, the warm-up included.
+    elapsed_s: f64,
+    ended: EndedPart,
     cycles: CyclesPart,
     threads: usize,
     rate: RatePart,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_up: Option<WarmUpPart>,
+    client: ClientPart,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outages: Vec<OutagePart>,
     ops: Vec<OpPart>,
     series: Vec<PointPart>,
 }
 
 #[derive(Serialize)]
 struct CyclesPart {
-    asked: u64,
+    /// Absent where nothing but time was to end it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<u64>,
     done: u64,
+    /// Done by the run that this one completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct EndedPart {
+    /// `complete`, `time`, `stopped`, `failed`.
+    by: &'static str,
+    /// Who stopped it, or the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WarmUpPart {
+    elapsed_s: f64,
+    cycles: u64,
+}
+
+#[derive(Serialize)]
+struct ClientPart {
+    /// Share of this machine's processors that this process took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<f64>,
+    /// How late the clock that releases starts woke at worst; only where there is a target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_late_us: Option<f64>,
+    /// Of the intervals with late starts, the share at whose end all threads were busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    busy: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct OutagePart {
+    from_s: f64,
+    /// Absent where it did not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_s: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -77,6 +126,8 @@ struct RatePart {
     /// Only where there is a target.
     #[serde(skip_serializing_if = "Option::is_none")]
     backlog: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backlog_end: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -188,12 +239,32 @@ impl From<&Activity> for ActivityPart {
             workload: activity.workload.clone(),
             scenario: activity.scenario.clone(),
             step: activity.step.clone(),
-            cycles: CyclesPart { asked: activity.cycles_asked, done: activity.cycles_done },
+            elapsed_s: seconds(activity.elapsed),
+            ended: EndedPart::from(&activity.ended),
+            cycles: CyclesPart {
+                asked: activity.cycles_asked,
+                done: activity.cycles_done,
+                before: Some(activity.cycles_before).filter(|n| *n > 0),
+            },
+            warm_up: activity
+                .warm_up
+                .map(|warm_up| WarmUpPart { elapsed_s: seconds(warm_up.elapsed), cycles: warm_up.cycles }),
+            client: ClientPart {
+                cpu: activity.client.cpu.map(|cpu| rounded(cpu, 1e3)),
+                clock_late_us: figures.target.map(|_| micros(activity.client.lateness.as_nanos() as f64)),
+                busy: Some(rounded(activity.client.busy, 1e3)).filter(|_| activity.client.late_intervals > 0),
+            },
+            outages: activity
+                .outages
+                .iter()
+                .map(|outage| OutagePart { from_s: seconds(outage.from), to_s: outage.to.map(seconds) })
+                .collect(),
             threads: activity.threads,
             rate: RatePart {
-                target: figures.target,
+                target: figures.target.map(|rate| rounded(rate, 1e3)),
                 achieved: figures.achieved.map(|rate| rounded(rate, 1e3)),
                 backlog: figures.target.map(|_| activity.backlog),
+                backlog_end: figures.target.map(|_| activity.backlog_left),
             },
             series: activity.series.iter().filter_map(|point| PointPart::of(point, &figures.ops)).collect(),
             ops: figures.ops.into_iter().map(OpPart::from).collect(),
@@ -272,6 +343,24 @@ impl PointPart {
             response_us: quantiles(&point.response),
         })
     }
+}
+
+impl From<&Ended> for EndedPart {
+    fn from(ended: &Ended) -> EndedPart {
+        match ended {
+            Ended::Complete => EndedPart { by: "complete", what: None },
+            Ended::TimeUp => EndedPart { by: "time", what: None },
+            Ended::Stopped(who) => EndedPart { by: "stopped", what: Some(who.clone()) },
+            Ended::Failed { op, cycle, name, message } => EndedPart {
+                by: "failed",
+                what: Some(redact::passwords(&format!("{name} of {op} at cycle {cycle}: {message}"))),
+            },
+        }
+    }
+}
+
+fn seconds(duration: Duration) -> f64 {
+    rounded(duration.as_secs_f64(), 1e6)
 }
 
 fn micros(nanos: f64) -> f64 {
@@ -377,7 +466,6 @@ mod tests {
     use crate::metrics::ErrorCounts;
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Ended, Status};
-    use crate::units::Rate;
     use serde_json::{Value, json};
     use std::time::Duration;
 
@@ -484,9 +572,9 @@ mod tests {
         write.stats.response.record(2_000_000).expect("fits");
         let mut main = activity("main", vec![op("main__find"), write]);
         main.scenario = None;
-        main.cycles_asked = 10;
+        main.cycles_asked = Some(10);
         main.cycles_done = 9;
-        main.rate = Some(Rate { per_second: 2500.0, burst: 1.1 });
+        main.target = Some(2500.0);
         main.backlog = 3;
         main.elapsed = Duration::from_secs(2);
         main.ended = Ended::Stopped("SIGINT".to_owned());
@@ -530,7 +618,8 @@ mod tests {
         );
         let main = &result["activities"][0];
         assert_eq!(main["cycles"], json!({"asked": 10, "done": 9}));
-        assert_eq!(main["rate"], json!({"target": 2500.0, "achieved": 4.5, "backlog": 3}));
+        assert_eq!(main["rate"], json!({"target": 2500.0, "achieved": 4.5, "backlog": 3, "backlog_end": 0}));
+        assert_eq!(main["ended"], json!({"by": "stopped", "what": "SIGINT"}));
         assert_eq!(
             main["series"],
             json!([

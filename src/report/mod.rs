@@ -24,7 +24,7 @@ pub use bar::{Bar, Bars};
 pub use json::Destination;
 pub use progress::{Interval, Standing};
 
-use crate::metrics::{OpStats, Point};
+use crate::metrics::{Client, OpStats, Outage, Point, WarmUp};
 use crate::units::Rate;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -71,6 +71,11 @@ pub struct Header {
     pub stride: u64,
     pub threads: usize,
     pub rate: Option<Rate>,
+    pub stride_rate: Option<Rate>,
+    /// How long cycles are counted, if anything but their number ends them.
+    pub duration: Option<Duration>,
+    /// Nothing but time ends it.
+    pub unbounded: bool,
     pub target: Target,
     /// Bytes that the whole step will write, as far as sampling tells; absent where it writes nothing.
     pub bytes_to_write: Option<u64>,
@@ -83,6 +88,8 @@ pub struct Header {
 pub enum Ended {
     /// All cycles ran.
     Complete,
+    /// Its time was over before its cycles.
+    TimeUp,
     /// Somebody asked for it; who, as in `stopped by SIGINT`.
     Stopped(String),
     /// An error that was not let pass.
@@ -104,14 +111,24 @@ pub struct Activity {
     pub workload: String,
     pub scenario: Option<String>,
     pub step: Option<String>,
-    pub cycles_asked: u64,
-    /// Cycles that ran to their end.
+    /// Absent where nothing but time was to end it.
+    pub cycles_asked: Option<u64>,
+    /// Cycles that ran to their end, in the warm-up, too.
     pub cycles_done: u64,
+    /// Cycles that an earlier run had done.
+    pub cycles_before: u64,
     pub threads: usize,
-    pub rate: Option<Rate>,
+    /// Cycles per second that were asked for.
+    pub target: Option<f64>,
     /// The most cycles that were due and had not started, at the end of any interval.
     pub backlog: u64,
+    /// The same at the end.
+    pub backlog_left: u64,
+    pub client: Client,
+    pub outages: Vec<Outage>,
     pub elapsed: Duration,
+    /// The part that no figure is of.
+    pub warm_up: Option<WarmUp>,
     pub ended: Ended,
     /// In the order of the activity.
     pub ops: Vec<Op>,

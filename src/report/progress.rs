@@ -115,12 +115,12 @@ mod tests {
         stats.ok = 23;
         stats.attempted = 46;
         stats.response.record_n(1_000_000, 23).expect("fits");
-        let frame = Frame { start: Duration::ZERO, length: Duration::from_millis(2_300), ops: vec![stats] };
+        let frame = Frame { length: Duration::from_millis(2_300), ops: vec![stats], ..Frame::empty(0) };
         let interval = Interval::of(&frame);
         assert!((interval.ops_per_s - 10.0).abs() < 1e-9);
         assert!((interval.attempted_per_s - 20.0).abs() < 1e-9);
         assert!(interval.p99.is_some_and(|p99| (1_000_000..1_001_000).contains(&p99)));
-        let none = Frame { start: Duration::ZERO, length: Duration::ZERO, ops: vec![no_stats()] };
+        let none = Frame::empty(1);
         assert_eq!(Interval::of(&none), Interval::default());
     }
 }

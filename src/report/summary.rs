@@ -8,6 +8,7 @@ use super::{Activity, Ended, Run, Status, wording};
 use crate::metrics::ErrorCounts;
 use crate::redact;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Ops beyond these share a row.
 const OPS_SHOWN: usize = 10;
@@ -29,6 +30,7 @@ pub fn text(activity: &Activity) -> String {
 fn headline(activity: &Activity) -> String {
     let ended = match &activity.ended {
         Ended::Complete => "all cycles done".to_owned(),
+        Ended::TimeUp => "its time was over".to_owned(),
         Ended::Stopped(who) => format!("stopped by {}", wording::line(who, 100)),
         Ended::Failed { op, cycle, name, message } => format!(
             "stopped by {} of {} at cycle {cycle}: {}",
@@ -37,31 +39,106 @@ fn headline(activity: &Activity) -> String {
             redact::passwords(&wording::line(message, 200)),
         ),
     };
+    let done = wording::count(activity.cycles_done);
+    let cycles = match activity.cycles_asked {
+        Some(asked) => format!("{done} of {}", wording::counted(asked, "cycle")),
+        None => wording::counted(activity.cycles_done, "cycle"),
+    };
+    let before = match activity.cycles_before {
+        0 => String::new(),
+        before => format!(" ({} more were done before)", wording::count(before)),
+    };
     format!(
-        "{}: {} of {} in {} with {}; {ended}",
+        "{}: {cycles}{before} in {} with {}; {ended}",
         wording::name(&activity.alias),
-        wording::count(activity.cycles_done),
-        wording::counted(activity.cycles_asked, "cycle"),
         wording::elapsed(activity.elapsed),
         wording::counted(activity.threads as u64, "thread"),
     )
 }
 
-/// What became of the target rate, in words.
-fn pace(activity: &Activity, figures: &Figures) -> Option<String> {
-    let target = figures.target?;
-    let mut text = format!("  target {}", wording::per_second(target));
-    if let (Some(achieved), Some(share)) = (figures.achieved, figures.of_target) {
-        text += &format!(", achieved {} ({})", wording::per_second(achieved), wording::percent(share));
+/// Above this share of the machine's processors it is they that decide how fast a run is.
+const BUSY_CPU: f64 = 0.9;
+/// A clock that wakes later than this adds to wait times what a user would notice.
+const LATE_CLOCK: Duration = Duration::from_millis(10);
+
+/// What became of the target rate, and of the client itself, in words.
+fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(warm_up) = activity.warm_up {
+        lines.push(format!(
+            "  warm-up of {} with {}, not counted below",
+            wording::elapsed(warm_up.elapsed),
+            wording::counted(warm_up.cycles, "cycle")
+        ));
     }
-    // A cycle that is due while the timer ticks is no backlog: a tenth of a second's worth is.
-    if activity.backlog as f64 > (target / 10.0).max(1.0) {
-        text += &format!(
-            ": behind schedule, backlog {} at worst; response times include queueing",
-            wording::counted(activity.backlog, "cycle")
-        );
+    let target = figures.target.unwrap_or(f64::INFINITY);
+    // A cycle that is due while the clock ticks is no backlog: a tenth of a second's worth is.
+    let behind = activity.backlog as f64 > (target / 10.0).max(1.0);
+    if figures.target.is_some() {
+        let mut text = format!("  target {}", wording::per_second(target));
+        if let (Some(achieved), Some(share)) = (figures.achieved, figures.of_target) {
+            text += &format!(", achieved {} ({})", wording::per_second(achieved), wording::percent(share));
+        }
+        if behind {
+            text += &format!(
+                ": behind schedule, backlog {} at worst, {} at the end; response times include queueing",
+                wording::counted(activity.backlog, "cycle"),
+                wording::count(activity.backlog_left)
+            );
+        }
+        lines.push(text);
     }
-    Some(text)
+    lines.extend(limit(activity, behind).map(|text| format!("  {text}")));
+    lines.extend(activity.outages.iter().take(OUTAGES_SHOWN).map(|outage| match outage.to {
+        Some(to) => format!(
+            "  outage: no op ended well for {}, from {} to {} of the run",
+            wording::elapsed(to.saturating_sub(outage.from)),
+            wording::elapsed(outage.from),
+            wording::elapsed(to)
+        ),
+        None => format!("  outage: no op ended well after {} of the run", wording::elapsed(outage.from)),
+    }));
+    if activity.outages.len() > OUTAGES_SHOWN {
+        let more = activity.outages.len() - OUTAGES_SHOWN;
+        lines
+            .push(format!("  and {}; the result file has all", wording::counted(more as u64, "more outage")));
+    }
+    lines
+}
+
+/// Outages beyond these are counted, not shown.
+const OUTAGES_SHOWN: usize = 3;
+
+/// What held the run up, if it was the client.
+fn limit(activity: &Activity, behind: bool) -> Option<String> {
+    let client = &activity.client;
+    if let Some(cpu) = client.cpu.filter(|cpu| *cpu >= BUSY_CPU) {
+        return Some(format!(
+            "client-bound: this process took {} of this machine's processors, so the figures are of the client",
+            wording::percent(cpu.min(1.0))
+        ));
+    }
+    if !behind {
+        return None;
+    }
+    if client.busy >= 0.5 {
+        return Some(format!(
+            "all {} busy in {} of the late intervals: the target answers more slowly than that many ops at once \
+             allow; more threads= would keep more in flight",
+            if activity.threads == 1 {
+                "1 thread was".to_owned()
+            } else {
+                format!("{} were", wording::counted(activity.threads as u64, "thread"))
+            },
+            wording::percent(client.busy)
+        ));
+    }
+    (client.lateness > LATE_CLOCK).then(|| {
+        format!(
+            "client-bound: the clock of this machine woke up to {} late, so some starts were late by as much",
+            wording::elapsed(client.lateness)
+        )
+    })
 }
 
 fn counts(figures: &Figures, lines: &mut Vec<String>) {
@@ -270,11 +347,11 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{Client, Outage, WarmUp};
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Op, Target};
-    use crate::units::Rate;
     use hdrhistogram::Histogram;
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     /// Records `n` values that spread evenly from `low` to `high` nanoseconds.
     fn spread(histogram: &mut Histogram<u64>, n: u64, low: u64, high: u64) {
@@ -308,10 +385,10 @@ mod tests {
         spread(&mut write.stats.failed, 2, 150_000, 170_000);
         spread(&mut write.stats.response, 1000, 90_000, 2_000_000);
         let mut main = activity("main", vec![read, write]);
-        main.cycles_asked = 25_000;
+        main.cycles_asked = Some(25_000);
         main.cycles_done = 25_000;
         main.threads = 25;
-        main.rate = Some(Rate { per_second: 2500.0, burst: 1.1 });
+        main.target = Some(2500.0);
         main.elapsed = Duration::from_millis(10_010);
         main
     }
@@ -359,7 +436,7 @@ main: 25,000 of 25,000 cycles in 10.01 s with 25 threads; all cycles done
     #[test]
     fn a_step_without_a_rate_shows_its_one_clock_once() {
         let mut rampup = activity("rampup", vec![measured("rampup__rampup-insert", 50_000)]);
-        rampup.cycles_asked = 50_000;
+        rampup.cycles_asked = Some(50_000);
         rampup.cycles_done = 50_000;
         rampup.threads = 20;
         rampup.elapsed = Duration::from_millis(3_210);
@@ -383,8 +460,8 @@ rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
     #[test]
     fn a_rate_that_was_not_met_is_explained_in_words() {
         let mut main = activity("main", Vec::new());
-        main.rate = Some(Rate { per_second: 2000.0, burst: 1.1 });
-        main.cycles_asked = 20_000;
+        main.target = Some(2000.0);
+        main.cycles_asked = Some(20_000);
         main.cycles_done = 20_000;
         main.elapsed = Duration::from_secs(20);
         for (backlog, words) in [
@@ -392,19 +469,70 @@ rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
             (3, "  target 2,000/s, achieved 1,000/s (50%)"),
             (
                 10_000,
-                "  target 2,000/s, achieved 1,000/s (50%): behind schedule, backlog 10,000 cycles at worst; \
-                 response times include queueing",
+                "  target 2,000/s, achieved 1,000/s (50%): behind schedule, backlog 10,000 cycles at worst, \
+                 7 at the end; response times include queueing",
             ),
         ] {
             main.backlog = backlog;
+            main.backlog_left = 7;
             assert_eq!(text(&main).lines().nth(1), Some(words));
         }
     }
 
     #[test]
+    fn what_held_the_client_up_is_said_in_words() {
+        let mut main = activity("main", Vec::new());
+        main.target = Some(2000.0);
+        main.elapsed = Duration::from_secs(20);
+        main.threads = 10;
+        let words = |main: &Activity| text(main).lines().nth(2).unwrap_or_default().trim_start().to_owned();
+        let late = Client { lateness: Duration::from_millis(35), late_intervals: 4, ..Client::default() };
+        for (backlog, client, beginning) in [
+            (0, Client::default(), ""),
+            // The clock woke late, but nothing came of it.
+            (0, late, ""),
+            (10_000, late, "client-bound: the clock of this machine woke up to 35.0 ms late"),
+            (10_000, Client { busy: 0.9, ..late }, "all 10 threads were busy in 90% of the late intervals"),
+            (10_000, Client { cpu: Some(0.97), busy: 1.0, ..late }, "client-bound: this process took 97% of"),
+            (0, Client { cpu: Some(0.97), ..Client::default() }, "client-bound: this process took 97% of"),
+            (0, Client { cpu: Some(0.5), ..Client::default() }, ""),
+        ] {
+            (main.backlog, main.client) = (backlog, client);
+            assert!(words(&main).starts_with(beginning), "{client:?}: {}", words(&main));
+            assert_eq!(words(&main).is_empty(), beginning.is_empty(), "{client:?}");
+        }
+    }
+
+    #[test]
+    fn warm_up_outages_and_what_was_done_before_are_said() {
+        let mut main = activity("main", Vec::new());
+        main.cycles_asked = None;
+        main.cycles_done = 5_000;
+        main.ended = Ended::TimeUp;
+        main.elapsed = Duration::from_secs(12);
+        main.warm_up = Some(WarmUp { elapsed: Duration::from_secs(2), cycles: 900 });
+        let second = Duration::from_secs;
+        main.outages = vec![
+            Outage { from: second(4), to: Some(Duration::from_millis(7_300)) },
+            Outage { from: second(10), to: None },
+        ];
+        let expected = "\
+main: 5,000 cycles in 12.00 s with 1 thread; its time was over
+  warm-up of 2.00 s with 900 cycles, not counted below
+  outage: no op ended well for 3.30 s, from 4.00 s to 7.30 s of the run
+  outage: no op ended well after 10.00 s of the run
+";
+        assert_eq!(text(&main), expected);
+        main.cycles_asked = Some(10_000);
+        main.cycles_before = 4_000;
+        let headline = "main: 5,000 of 10,000 cycles (4,000 more were done before) in 12.00 s";
+        assert!(text(&main).starts_with(headline), "{}", text(&main));
+    }
+
+    #[test]
     fn what_ended_a_step_is_said() {
         let mut main = activity("main", Vec::new());
-        main.cycles_asked = 100;
+        main.cycles_asked = Some(100);
         main.cycles_done = 42;
         main.elapsed = Duration::from_secs(1);
         main.ended = Ended::Stopped("SIGINT".to_owned());
@@ -472,7 +600,7 @@ main: 0 of 0 cycles in 0 ns with 1 thread; all cycles done
         write.stats.attempted = 5;
         write.stats.errors.extend([ended("Unauthorized", 5)]);
         let mut all_failed = activity("main", vec![write]);
-        all_failed.rate = Some(Rate { per_second: 1.0, burst: 1.1 });
+        all_failed.target = Some(1.0);
         assert!(!text(&all_failed).contains("NaN") && !text(&all_failed).contains("inf"));
         assert_eq!(
             closing(&run(vec![all_failed], Status::Failed)),

@@ -3,6 +3,7 @@
 //! to see goes to a [`View`].
 
 pub mod check;
+pub mod load;
 pub mod parameters;
 pub mod prepare;
 pub mod steps;
@@ -10,7 +11,8 @@ pub mod target;
 
 use crate::adapters::{self, Adapter, AdapterError, AdapterRow, Config, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{
-    self, Activity, ActivityOp, ActivityResult, Control, Ended, Observer, Progress, Running,
+    self, Activity, ActivityOp, ActivityResult, Behind, Control, Ended, Journal, Observer, Progress, Running,
+    Stall,
 };
 use crate::metrics::Frame;
 use crate::span::{Diagnostic, Severity, nearest};
@@ -147,6 +149,11 @@ pub struct Head {
     pub stride: u64,
     pub threads: usize,
     pub rate: Option<Rate>,
+    pub stride_rate: Option<Rate>,
+    /// How long cycles are counted, if anything but their number ends them.
+    pub duration: Option<Duration>,
+    /// Nothing but time ends it.
+    pub unbounded: bool,
     /// One for each driver, in order.
     pub targets: Vec<TargetFacts>,
     /// Bytes that will be written, by sampling.
@@ -200,6 +207,10 @@ pub trait View: Send + Sync {
     fn frame(&self, head: &Head, frame: &Frame);
     /// An error that the policy lets pass, met for the first time.
     fn warn(&self, head: &Head, op: &str, cycle: u64, name: &str, message: &str);
+    /// An interval of a second has ended with all threads busy and cycles that are late.
+    fn behind(&self, head: &Head, behind: Behind);
+    /// Nothing has ended for a while.
+    fn stalled(&self, head: &Head, stall: &Stall);
     fn end(&self, finished: &Finished);
 }
 
@@ -216,6 +227,14 @@ impl Observer for Watching {
 
     fn warn(&self, _activity: &str, op: &str, cycle: u64, name: &str, message: &str) {
         self.view.warn(&self.head, op, cycle, name, message);
+    }
+
+    fn behind(&self, _activity: &str, behind: Behind) {
+        self.view.behind(&self.head, behind);
+    }
+
+    fn stalled(&self, _activity: &str, stall: &Stall) {
+        self.view.stalled(&self.head, stall);
     }
 }
 
@@ -519,6 +538,7 @@ impl Session<'_> {
             })?,
             _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
         };
+        let journal = self.journal(&prepared)?;
         let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
         let mut ops = Vec::new();
         for op in prepared.ops {
@@ -539,9 +559,15 @@ impl Session<'_> {
             recycles: prepared.recycles,
             stride: prepared.stride,
             threads: prepared.threads,
-            cycle_rate: prepared.cycle_rate,
+            cycle_rate: prepared.load.cycle_rate,
+            stride_rate: prepared.load.stride_rate,
+            max_in_flight: prepared.load.max_in_flight,
+            warm_up: prepared.load.warm_up,
+            duration: prepared.load.duration,
             policy: prepared.policy,
             max_tries: prepared.max_tries,
+            journal,
+            ..Activity::default()
         };
         self.view.begin(&head);
         let watching = Arc::new(Watching { head: Arc::clone(&head), view: Arc::clone(&self.view) });
@@ -557,6 +583,64 @@ impl Session<'_> {
         self.active.push(Active { alias: prepared.alias, control, end });
         self.launched += 1;
         Ok(())
+    }
+
+    /// Opens the journal of an activity, and says what an earlier run left.
+    fn journal(&self, prepared: &Prepared) -> Result<Option<Journal>, SessionError> {
+        let Some(folder) = &prepared.load.resume else { return Ok(None) };
+        let mut name: String =
+            prepared.alias.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        name.truncate(name.char_indices().nth(60).map_or(name.len(), |(at, _)| at));
+        let ops: Vec<&str> = prepared.ops.iter().map(|op| op.name.as_str()).collect();
+        // What decides which op a cycle is.
+        let run = format!(
+            "alias={}\nworkload={}\ncycles={}..{}\nrecycles={}\nops={}\nsequence={:?}",
+            prepared.alias,
+            prepared.workload.as_deref().unwrap_or_default(),
+            prepared.cycles.start,
+            prepared.cycles.end,
+            prepared.recycles,
+            ops.join(","),
+            prepared.sequence,
+        );
+        let path = folder.join(format!("{name}.journal"));
+        let journal = Journal::open(&path, &run, prepared.cycles_asked()).map_err(|error| {
+            Diagnostic::error(format!("resume={}: {error}", folder.display()))
+                .help("give another folder, or remove the journal to run all cycles")
+        })?;
+        let (unknown, ranges) = journal.unknown();
+        if journal.done_before() > 0 || unknown > 0 {
+            self.view.notice(&Diagnostic::warning(format!(
+                "{}: {} of {} cycles were done by the run before, of which {} is the journal",
+                prepared.alias,
+                journal.done_before(),
+                prepared.cycles_asked(),
+                path.display()
+            )));
+        }
+        if unknown > 0 {
+            let once = prepared.cycles.end - prepared.cycles.start;
+            let names: Vec<String> = ranges
+                .iter()
+                .map(|range| {
+                    let first = prepared.cycles.start + range.start % once.max(1);
+                    match range.end - range.start {
+                        1 => first.to_string(),
+                        length => format!("{first}..{}", first + length),
+                    }
+                })
+                .collect();
+            self.view.notice(
+                &Diagnostic::warning(format!(
+                    "{}: {unknown} cycles were in flight when the run before was cut off, so that nobody knows \
+                     whether the target did them: {}",
+                    prepared.alias,
+                    names.join(", ")
+                ))
+                .help("they run again"),
+            );
+        }
+        Ok(Some(journal))
     }
 
     /// Waits for the active activities that `which` names by position.
@@ -651,7 +735,10 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
         recycles: prepared.recycles,
         stride: prepared.stride,
         threads: prepared.threads,
-        rate: prepared.cycle_rate,
+        rate: prepared.load.rate(),
+        stride_rate: prepared.load.stride_rate,
+        duration: prepared.load.duration,
+        unbounded: prepared.unbounded,
         targets: adapters.iter().map(|(_, adapter)| adapter.facts().clone()).collect(),
         bytes_to_write: prepared.bytes_to_write(),
         embedded,

@@ -29,8 +29,23 @@ pub static CORE: &[CoreParameter] = &[
     core(
         "cyclerate",
         &["targetrate", "rate"],
-        "cycles per second: `2500`, or with a catch-up bound `2500,1.1`",
+        "cycles per second: `2500`, or with a catch-up bound `2500,1.1`; `100,1.1,start,thread` for each thread",
     ),
+    core("striderate", &[], "strides per second; all cycles of a stride are due when it is"),
+    core(
+        "rate_profile",
+        &[],
+        "a rate that changes: `0s:100,60s:5000`, `steps:0s:100,10s:200`, or a .csv file",
+    ),
+    core("warmup", &[], "how long cycles run before they are counted: `10s`"),
+    core(
+        "duration",
+        &[],
+        "how long cycles run (and are counted): `5m`; without cycles= nothing else ends them",
+    ),
+    core("open", &[], "`true`: ops start when they are due, however many are in flight"),
+    core("max_in_flight", &[], "how many ops may be in flight with open=true"),
+    core("resume", &[], "a folder of journals: completes the run that was cut off, or makes one to complete"),
     core("seq", &[], "order of ops by ratio: bucket, interval, concat"),
     core("errors", &[], "what errors do: `stop`, `counter`, `DuplicateKey:counter;.*:stop`"),
     core("maxtries", &[], "tries of one op where `errors` retries; 10 if not given"),
@@ -41,22 +56,7 @@ pub static CORE: &[CoreParameter] = &[
 ];
 
 /// Parameters that users of the reference, or of the documentation, may try and that this version refuses.
-static REFUSED: &[&str] = &[
-    "striderate",
-    "duration",
-    "warmup",
-    "rate_profile",
-    "open",
-    "max_in_flight",
-    "lane",
-    "part",
-    "resume",
-    "hdr_digits",
-    "fullerrors",
-    "space",
-    "async",
-    "input",
-];
+static REFUSED: &[&str] = &["lane", "part", "hdr_digits", "fullerrors", "space", "async", "input"];
 
 /// The one name of a parameter that has several.
 pub fn canonical_name(name: &str) -> &str {

@@ -2,13 +2,14 @@
 //! read. Contacts nothing, so that whatever is wrong is said before anything is touched.
 
 use super::SessionError;
+use super::load::LoadPlan;
 use super::parameters;
 use crate::adapters::{ADAPTERS, AdapterRow};
 use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
 use crate::sequence::{self, Sequencer};
 use crate::span::{Diagnostic, Location, Severity, Text, nearest};
-use crate::units::{self, Rate};
+use crate::units;
 use crate::workload::tags::{self, TagFilter};
 use crate::workload::{self, LoadOptions, OpTemplate, Workload};
 use indexmap::IndexMap;
@@ -44,7 +45,9 @@ pub struct Prepared {
     pub recycles: u64,
     pub stride: u64,
     pub threads: usize,
-    pub cycle_rate: Option<Rate>,
+    pub load: LoadPlan,
+    /// Nothing but time ends it: `cycles` is the whole range of numbers.
+    pub unbounded: bool,
     pub policy: Policy,
     pub max_tries: u32,
     /// Parameters for the drivers.
@@ -70,7 +73,13 @@ impl Prepared {
 
     /// Bytes that the run will write to the server, by sampling.
     pub fn bytes_to_write(&self) -> f64 {
-        let cycles = self.cycles_asked() as f64;
+        let most = self.load.most_cycles(self.threads, self.stride);
+        let cycles = match (self.unbounded, most) {
+            // As fast as it goes for some time: nobody knows how much that is.
+            (true, None) => return 0.0,
+            (true, Some(most)) => most,
+            (false, most) => most.unwrap_or(f64::INFINITY).min(self.cycles_asked() as f64),
+        };
         let writing = self.ops.iter().enumerate().filter(|(_, op)| op.writes);
         writing.map(|(at, op)| op.mean_bytes.unwrap_or(0.0) * self.share(at) * cycles).sum()
     }
@@ -407,9 +416,18 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         }
         Ok(number)
     };
+    let mut load =
+        LoadPlan::read(&parameters).map_err(|fault| fault.error.at(request.place(fault.parameter)))?;
+    let unbounded = load.duration.is_some() && get("cycles").is_none();
+    if unbounded && load.resume.is_some() {
+        return Err(Diagnostic::error("`resume=` needs `cycles=`")
+            .help("a journal keeps what became of each cycle, so their number must be known")
+            .into());
+    }
     let stride = whole("stride", 1, sequence.len() as u64)?;
     let cycles = match get("cycles") {
         Some(text) => units::cycles(text).map_err(|e| request.fault("cycles", text, e))?,
+        None if unbounded => 0..i64::MAX as u64,
         None => 0..stride,
     };
     if cycles.end > i64::MAX as u64 {
@@ -424,10 +442,12 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         Some(text) => units::threads(text, cores, asked).map_err(|e| request.fault("threads", text, e))?,
         None => 1,
     };
-    let cycle_rate = match get("cyclerate") {
-        Some(text) => Some(units::rate(text).map_err(|e| request.fault("cyclerate", text, e))?),
-        None => None,
-    };
+    if load.max_in_flight.is_some() && get("threads").is_some() {
+        notices.push(Diagnostic::warning(
+            "`threads=` has no effect with `open=true`: max_in_flight= says how many ops may be in flight",
+        ));
+    }
+    let threads = load.max_in_flight.unwrap_or(threads);
     let policy = match get("errors") {
         Some(text) => {
             Policy::parse(text).map_err(|e| Diagnostic::error(e.to_string()).at(request.place("errors")))?
@@ -435,14 +455,14 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         None => Policy::default(),
     };
     notices.extend(policy.notices().iter().map(Diagnostic::warning));
-    let mut notes = Vec::new();
+    let mut notes = std::mem::take(&mut load.notes);
     let bound_only = prepared.iter().filter(|op| op.plan.dry_run == Some(DryRun::Op)).count();
     if bound_only == prepared.len() {
         notes.push("dry run: ops are made and not sent".to_owned());
     } else if bound_only > 0 {
         notes.push(format!("dry run: {bound_only} of {} ops are made and not sent", prepared.len()));
     }
-    if asked > 1000 && get("threads").is_none() {
+    if asked > 1000 && get("threads").is_none() && load.max_in_flight.is_none() {
         notes.push("1 thread runs one op at a time; threads=N or threads=auto runs more".to_owned());
     }
 
@@ -467,7 +487,8 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         recycles,
         stride,
         threads: threads.max(1),
-        cycle_rate,
+        load,
+        unbounded,
         policy,
         max_tries,
         parameters,

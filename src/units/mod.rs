@@ -242,20 +242,35 @@ fn time_unit(unit: &str, text: &str) -> Result<u64, UnitError> {
         })
 }
 
-/// A target rate: `2500`, `1.5k,1.2`, `100,1.1,restart`.
+/// A target rate: `2500`, `1.5k,1.2`, `100,1.1,restart`, `100,1.1,start,thread`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// Starts per second, over 0.
     pub per_second: f64,
     /// How much faster than the rate lost time may be caught up: at least 1.0; 1.1 if not given.
     pub burst: f64,
+    /// It holds for each thread by itself, not for all together.
+    pub each_thread: bool,
 }
 
-/// `rate[SEP burst[SEP verb]]`, SEP one of `, : ;`. The verb (`configure`, `start`, `restart`) changes nothing
-/// for a rate that is set once, and is only checked.
+impl Rate {
+    /// A rate for all threads together.
+    pub fn new(per_second: f64, burst: f64) -> Rate {
+        Rate { per_second, burst, each_thread: false }
+    }
+
+    /// Starts per second of `threads` threads.
+    pub fn of_threads(&self, threads: usize) -> f64 {
+        if self.each_thread { self.per_second * threads as f64 } else { self.per_second }
+    }
+}
+
+/// `rate[SEP burst[SEP verb[SEP scope]]]`, SEP one of `, : ;`. The verb (`configure`, `start`, `restart`)
+/// changes nothing for a rate that is set once, and is only checked. The scope is `activity` (for all threads
+/// together) or `thread`; it may stand without a verb.
 ///
 /// # Errors
-/// A rate that is not over 0, a burst under 1, an unknown verb, more than three parts.
+/// A rate that is not over 0, a burst under 1, an unknown verb or scope, more than four parts.
 pub fn rate(text: &str) -> Result<Rate, UnitError> {
     let text = text.trim();
     let mut parts = text.split([',', ':', ';']);
@@ -277,20 +292,28 @@ pub fn rate(text: &str) -> Result<Rate, UnitError> {
             }
         },
     };
-    if let Some(verb) = parts.next() {
-        let known = ["configure", "start", "restart"];
-        if !known.contains(&verb.trim().to_lowercase().as_str()) {
-            return Err(UnitError(format!(
-                "`{}` in `{text}` is not one of {}",
-                verb.trim(),
-                known.join(", ")
-            )));
+    let mut each_thread = false;
+    let (mut verb, mut scope) = (None, None);
+    for part in parts {
+        let word = part.trim().to_lowercase();
+        let twice = match word.as_str() {
+            "configure" | "start" | "restart" => verb.replace(part).is_some() || scope.is_some(),
+            "activity" | "thread" => {
+                each_thread = word == "thread";
+                scope.replace(part).is_some()
+            }
+            _ => {
+                return Err(UnitError(format!(
+                    "`{}` in `{text}` is not one of configure, start, restart, nor of activity, thread",
+                    part.trim()
+                )));
+            }
+        };
+        if twice {
+            return Err(UnitError(format!("`{text}` has more parts than `rate,burst,verb,scope`")));
         }
     }
-    match parts.next() {
-        None => Ok(Rate { per_second, burst }),
-        Some(_) => Err(UnitError(format!("`{text}` has more parts than `rate,burst,verb`"))),
-    }
+    Ok(Rate { per_second, burst, each_thread })
 }
 
 /// How many logical threads: `N`, `auto` (10 × cores, at most the cycles), `Nx` (N × cores).
@@ -454,15 +477,24 @@ mod tests {
             ("100,1.1,START", 100.0, 1.1),
         ];
         for (text, per_second, burst) in cases {
-            assert_eq!(rate(text), Ok(Rate { per_second: *per_second, burst: *burst }), "{text}");
+            assert_eq!(rate(text), Ok(Rate::new(*per_second, *burst)), "{text}");
         }
+        for (text, each_thread) in
+            [("100,1.1,start,thread", true), ("100,1.1,thread", true), ("100,1.1,start,activity", false)]
+        {
+            assert_eq!(rate(text), Ok(Rate { each_thread, ..Rate::new(100.0, 1.1) }), "{text}");
+        }
+        assert_eq!(Rate::new(100.0, 1.1).of_threads(5), 100.0);
+        assert_eq!(Rate { each_thread: true, ..Rate::new(100.0, 1.1) }.of_threads(5), 500.0);
         for (text, part) in [
             ("0", "over 0"),
             ("-1", "`-1`"),
             ("100,0.9", "`0.9`"),
             ("100,", "at least 1.0"),
             ("100,1.1,jump", "`jump`"),
-            ("100,1.1,start,x", "more parts"),
+            ("100,1.1,start,x", "`x`"),
+            ("100,1.1,start,thread,start", "more parts"),
+            ("100,1.1,thread,activity", "more parts"),
             ("fast", "`fast`"),
         ] {
             let UnitError(message) = rate(text).expect_err(text);

@@ -106,7 +106,14 @@ pub(super) fn of_partial_write(reply: &Document) -> Option<Failure> {
             message.push_str(&format!(" (and {} more write errors)", errors.len() - 1));
         }
         let exception = Some("MongoBulkWriteException");
-        return Some(Failure { name, code, exception, message, partial: true, documents: errors.len() as u64 });
+        return Some(Failure {
+            name,
+            code,
+            exception,
+            message,
+            partial: true,
+            documents: errors.len() as u64,
+        });
     }
     let Some(Bson::Document(error)) = reply.get("writeConcernError") else {
         return None;
