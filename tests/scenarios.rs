@@ -294,6 +294,7 @@ fn operators_say_who_may_set_a_value() {
         ("run cycles=UNDEF", &["cycles=5"], Some("5")),
         ("run cycles=10", &["cycles=Undef"], None),
         ("run threads=1", &["cycles=UNDEF"], None),
+        ("run nonsense==undef", &[], None),
         // through a template variable
         ("run cycles===TEMPLATE(n,10)", &[], Some("10")),
         ("run cycles===TEMPLATE(n,10)", &["n=7"], Some("7")),

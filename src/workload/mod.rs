@@ -219,3 +219,10 @@ pub struct Workload {
     /// Places of the keys that are lists or maps: errors in the fields of a selected op.
     pub odd_keys: Vec<Location>,
 }
+
+impl Workload {
+    /// Whether a template variable stands in `text` that has neither value nor default.
+    pub fn lacks_value(&self, text: &Text) -> bool {
+        template::unset_in(text, &self.unset).is_some()
+    }
+}

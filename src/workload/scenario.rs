@@ -260,11 +260,12 @@ impl Planner<'_> {
                 return Err(Diagnostic::error(format!("`{name}` is given twice in step `{}`", step.name))
                     .at(piece.name.location()));
             }
-            if !self.check_name(&piece.name) {
+            let own = value.as_str().to_owned();
+            // What is left out need not exist.
+            if !is_undefined(&own) && !self.check_name(&piece.name) {
                 all_known = false;
                 continue;
             }
-            let own = value.as_str().to_owned();
             let kept = match (self.user.get(name), operator) {
                 (None, _) => own,
                 // The user's already, through a template variable.
@@ -304,7 +305,7 @@ impl Planner<'_> {
         for (name, value) in self.user {
             params.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        params.retain(|_, value| !value.eq_ignore_ascii_case("undef"));
+        params.retain(|_, value| !is_undefined(value));
         written.retain(|name, _| params.contains_key(name));
         if params.get("workload").is_some_and(|other| other != self.typed) {
             self.other_workload = true;
@@ -389,6 +390,11 @@ impl Planner<'_> {
         }
         (Plan { steps: self.steps, notices: self.notices }, self.errors)
     }
+}
+
+/// The value that leaves a parameter out.
+fn is_undefined(value: &str) -> bool {
+    value.eq_ignore_ascii_case("undef")
 }
 
 /// The template variable whose default `value` is, if it is one.
@@ -726,7 +732,33 @@ mod tests {
         assert!(plan.notices[0].message.contains("does not contain STEP"));
     }
 
+    /// A word as a shell would take it, in one of the ways to write it.
+    fn written(word: &str, way: u8) -> String {
+        match way {
+            0 => format!("'{}'", word.replace('\'', r"'\''")),
+            1 => format!("\"{}\"", word.replace('\\', r"\\").replace('"', "\\\"")),
+            _ => word.chars().fold(String::new(), |mut out, c| {
+                if matches!(c, '\\' | '\'' | '"') || c.is_whitespace() {
+                    out.push('\\');
+                }
+                out.push(c);
+                out
+            }),
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_written_as_a_shell_would_take_it_is_read_so(
+            all in proptest::collection::vec(("[ a-z='\"\\\\é\t]{1,8}", 0u8..3), 0..5),
+        ) {
+            let line: Vec<String> = all.iter().map(|(word, way)| written(word, *way)).collect();
+            let words = words(&Text::of_source("f", line.join("  "))).expect("every quote is closed");
+            let read: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+            let meant: Vec<&str> = all.iter().map(|(word, _)| word.as_str()).collect();
+            prop_assert_eq!(read, meant, "{}", line.join("  "));
+        }
+
         #[test]
         fn any_step_is_read_or_refused(command in r#"(run|start|await|x| |=|'|"|\\|é|TEMPLATE\(n,|\)|,|\t){0,14}"#) {
             let step = Step { name: "s".to_owned(), command: Text::of_source("f", command.as_str()) };
