@@ -146,11 +146,6 @@ impl Check<'_> {
                 continue;
             }
             seen.push(place);
-            let unset = self
-                .workload
-                .unset
-                .iter()
-                .any(|unset| recipe.as_str().contains(&format!("UNSET:{}", unset.name)));
             if let (Err(error), false) = (Program::compile(recipe), self.workload.lacks_value(recipe)) {
                 let known = |other: &Diagnostic| other.location.is_some() && other.location == error.location;
                 if !self.found.iter().any(known) {
