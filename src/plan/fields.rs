@@ -295,6 +295,8 @@ impl Compiler<'_> {
                 let slots = std::mem::take(&mut self.bindings.slots);
                 Some(CommandTemplate::fast(self.name.clone(), slots, &parsed.pairs, text))
             }
+            // What a bind point without a binding would be rendered to is not known.
+            Err(problem) if !complete && marked.touches_hole(&problem.range) => None,
             Err(problem) => {
                 let mut place = marked.original(&problem.range);
                 let mut problem = problem;
@@ -466,6 +468,14 @@ impl Rendered {
         let (bytes, holes) = template.bind_traced(0, &mut Context::default()).ok()?;
         let holes = ranges.iter().cloned().zip(holes).collect();
         Some(Rendered { text: String::from_utf8(bytes).ok()?, holes })
+    }
+
+    /// Whether `range` has a part of what stands for a bind point, or follows it with nothing but blanks between.
+    fn touches_hole(&self, range: &Range<usize>) -> bool {
+        self.holes.iter().any(|(_, hole)| {
+            hole.start < range.end.max(range.start + 1) && range.start <= hole.end
+                || hole.end <= range.start && self.text[hole.end..range.start].trim().is_empty()
+        })
     }
 
     /// The place in the op text of the part `range` of this one.
@@ -653,6 +663,10 @@ mod tests {
                 &[
                     "3:12: expected `:`, found `{` (a key with other characters than letters, digits, `_` and `$` needs quotes)",
                 ],
+            ),
+            (
+                "bindings: {doc: NoSuchThing()}\nop: |\n  {find: \"c\", {doc} }\n",
+                &["1:17: there is no function `NoSuchThing` (`nbrs --list-functions` shows all)"],
             ),
             // Both the missing binding and the mistake in the text.
             (

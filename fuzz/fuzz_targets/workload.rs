@@ -1,0 +1,20 @@
+//! A workload file: template variables, YAML, normalising. It loads, or each error has a place and can be drawn.
+
+#![no_main]
+
+use indexmap::IndexMap;
+use libfuzzer_sys::fuzz_target;
+use nbrs::span::Source;
+use nbrs::workload;
+use std::sync::Arc;
+
+fuzz_target!(|text: String| {
+    let params = IndexMap::from([("a".to_owned(), "<<b:1>>".to_owned())]);
+    let source = Arc::new(Source { name: "f.yaml".to_owned(), text });
+    let (workload, found) = workload::examine(source, &params);
+    assert!(workload.is_some() || !found.is_empty());
+    for one in found {
+        assert!(one.location.is_some(), "{}", one.message);
+        let _ = (one.one_line(), one.render(false));
+    }
+});
