@@ -5,6 +5,7 @@ use super::node::{Data, Node};
 use super::{OpTemplate, Scenario, Step};
 use crate::span::{Diagnostic, Location, Text};
 use indexmap::IndexMap;
+use std::collections::HashMap;
 
 /// The version of the reference whose workloads are understood: a `min_version` beyond it is refused.
 const REFERENCE_VERSION: (u64, u64) = (5, 25);
@@ -40,6 +41,7 @@ pub(super) fn normalise(documents: Vec<Node>) -> Normalised {
         result.document(node, first);
         first = false;
     }
+    result.warn_of_equal_names();
     result.errors.sort_by_key(super::place);
     result.warnings.sort_by_key(super::place);
     result
@@ -75,6 +77,23 @@ fn plural_forms(keys: &[&str]) -> String {
 }
 
 impl Normalised {
+    /// Ops of one name cannot be told apart in results.
+    fn warn_of_equal_names(&mut self) {
+        let mut first: HashMap<&str, &OpTemplate> = HashMap::new();
+        for op in &self.ops {
+            if let Some(earlier) = first.get(op.name.as_str()) {
+                self.warnings.push(
+                    Diagnostic::warning(format!("two ops are called `{}`", op.name))
+                        .at(op.location.clone())
+                        .related(earlier.location.clone(), "the other one")
+                        .help("give one of them a `name`, so that their results can be told apart"),
+                );
+            } else {
+                first.insert(&op.name, op);
+            }
+        }
+    }
+
     fn error(&mut self, message: impl Into<String>, at: Option<Location>, help: &str) {
         let error = Diagnostic::error(message).at(at);
         self.errors.push(if help.is_empty() { error } else { error.help(help) });
@@ -226,7 +245,14 @@ impl Normalised {
                 if layer.description.is_some() {
                     self.error("`desc` and `description` are both given", key.location(), "keep one of them");
                 }
-                layer.description = layer.description.or(node.as_text().map(|text| text.as_str().to_owned()));
+                match node.as_text() {
+                    Some(text) => layer.description = Some(text.as_str().to_owned()),
+                    None if node.is_null() => {}
+                    None => {
+                        let message = format!("`{key}` is a text; this is {}", node.kind());
+                        self.error(message, node.location, "");
+                    }
+                }
             }
         }
         if let Some((_, node)) = take(entries, "name") {
@@ -686,6 +712,7 @@ mod tests {
             ("min_version: new", &["`new` is not a version"]),
             ("bindings: {a: [1]}", &["binding `a` is a recipe in one text; this is a list"]),
             ("params: x", &["`params` is a map; this is a text"]),
+            ("description: [x]", &["f:1:14: error: `description` is a text; this is a list"]),
             ("tags: {a: {b: c}}", &["tag `a` has a text as its value; this is a map"]),
             ("scenarios: [x]", &["`scenarios` is a map"]),
             (
@@ -718,6 +745,10 @@ mod tests {
             ("bindings: {a: }\nops: x", "binding `a` has no recipe"),
             ("ops: a\n---\nscenarios: {a: b}", "only the first document's scenarios"),
             ("version_regex: '5.*'", "is not checked"),
+            (
+                "ops: [{a: x}, {a: y}]",
+                "f:1:15: warning: two ops are called `block0__a` (the other one: f:1:7)",
+            ),
         ] {
             let read = read(yaml);
             let warnings: Vec<String> = read.warnings.iter().map(Diagnostic::one_line).collect();

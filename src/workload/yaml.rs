@@ -508,6 +508,8 @@ impl<'t> Builder<'t> {
             "indent with blanks; YAML does not allow tabs"
         } else if info.contains("mapping values are not allowed") {
             "a value with `: ` in it needs quotes, and keys of one map start in the same column"
+        } else if info.contains("quoted scalar") {
+            "a quote is opened here: close it, or indent the lines that the text goes on over"
         } else if info.contains("unexpected character") {
             "a value cannot begin with this character: put it in quotes"
         } else if info.contains("did not find expected key")
@@ -644,6 +646,7 @@ mod tests {
             ("x:\n  a: 1\n  \"a\": 3\n", "f:3:3", "first given here: f:2:3"),
             ("a: b: c\n", "f:1:5", "quotes"),
             ("a: 'x\n", "f:1:4", "never closed"),
+            ("a: \n  b: 'x\n  c: y\n", "f:2:6", "close it"),
             ("a: {x: 1\n", "f:2:1", "close it"),
             ("a: @foo\n", "f:1:4", "quotes"),
             ("a: *nope\n", "f:1:4", "&name"),
