@@ -508,7 +508,7 @@ impl<'t> Builder<'t> {
             "indent with blanks; YAML does not allow tabs"
         } else if info.contains("mapping values are not allowed") {
             "a value with `: ` in it needs quotes, and keys of one map start in the same column"
-        } else if info.contains("quoted scalar") {
+        } else if info.contains("indentation in quoted scalar") {
             "a quote is opened here: close it, or indent the lines that the text goes on over"
         } else if info.contains("unexpected character") {
             "a value cannot begin with this character: put it in quotes"
