@@ -1,11 +1,11 @@
 //! Documents, blocks, op collections and their normalising, layering, fields and bind points.
 
-use super::program::{Program, has_parts};
+use super::file::{File, has_parts};
 use serde_json::{Value as Json, json};
 
 /// Name, op fields and params of each op.
 fn ops(yaml: &str) -> Vec<(String, Json, Json)> {
-    let described = Program::with(yaml).describe(&[]).unwrap_or_else(|error| panic!("{yaml}:\n{error}"));
+    let described = File::with(yaml).describe(&[]).unwrap_or_else(|error| panic!("{yaml}:\n{error}"));
     let op = |op: &Json| {
         let name = op["name"].as_str().expect("a name").to_owned();
         (name, op["op"].clone(), op.get("params").cloned().unwrap_or(json!({})))
@@ -18,7 +18,7 @@ fn names(yaml: &str) -> Vec<String> {
 }
 
 fn refused(yaml: &str, parts: &[&str]) {
-    has_parts(Program::with(yaml).describe(&[]), parts, yaml);
+    has_parts(File::with(yaml).describe(&[]), parts, yaml);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_file_may_have_documents_anchors_merge_keys_a_mark_and_windows_line_ends() {
 #[test]
 fn keys_keep_their_order_and_odd_ones_matter_only_where_they_are_used() {
     let yaml = "blocks:\n  good: {ops: {o: {z: 1, a: 2, m: 3}}}\n  odd: {ops: {o: {k: [{ {a: b}: 1 }]}}}\n";
-    let program = Program::with(yaml);
+    let program = File::with(yaml);
     let good = program.describe(&["tags=block:good"]).expect("it loads");
     assert_eq!(good[0]["op"].to_string(), r#"{"z":1,"a":2,"m":3}"#);
     has_parts(program.describe(&["tags=block:odd"]), &["w.yaml:3:25", "field names are texts"], yaml);
@@ -181,7 +181,7 @@ fn an_unknown_key_of_a_block_is_warned_of_with_a_hint_at_the_indentation() {
         ("blocks: {a: {ops: x, pramas: {y: z}}}", &["did you mean `params`?"]),
         ("blocks: {a: {ops: x, find: c}}", &["check the indentation"]),
     ] {
-        let ran = Program::with(yaml).run(&["describe", "workload=w.yaml"]);
+        let ran = File::with(yaml).run(&["describe", "workload=w.yaml"]);
         assert_eq!(ran.code, 0, "{yaml}: {}", ran.stderr);
         for part in [&["warning"], parts].concat() {
             assert!(ran.stderr.contains(part), "{yaml}: no `{part}` in\n{}", ran.stderr);
@@ -194,7 +194,7 @@ fn op_counts_before_block_before_document() {
     let yaml = "description: all\nbindings: {a: A(), b: B(), n: }\nparams: {p: 1, m: {x: 1}}\ntags: {t: doc, u: 5}\n\
                 blocks:\n  x:\n    desc: block\n    bindings: {b: B2()}\n    params: {q: 2, m: {y: 2}}\n    tags: {t: 1.10}\n    ops:\n      \
                 o: {f: v, desc: what, bindings: {c: C()}, params: {q: 3}, tags: {block: mine, name: mine, w: v}}\n---\nops: s\n";
-    let described = Program::with(yaml).describe(&[]).expect("it loads");
+    let described = File::with(yaml).describe(&[]).expect("it loads");
     assert_eq!(
         described[0],
         json!({
@@ -235,7 +235,7 @@ fn template_variables_have_their_value_wherever_they_stand() {
         ("TEMPLATE(threads,1) TEMPLATE(cycles,5)", &["threads=3"], "3 5"),
     ];
     for (text, words, expected) in rows {
-        let program = Program::with(&format!("ops:\n  o: |-\n    {text}\n"));
+        let program = File::with(&format!("ops:\n  o: |-\n    {text}\n"));
         let described = program.describe(words).unwrap_or_else(|error| panic!("{text}:\n{error}"));
         assert_eq!(described[0]["op"]["stmt"], json!(expected), "{text} {words:?}");
     }
@@ -251,11 +251,11 @@ fn template_variables_have_their_value_wherever_they_stand() {
         ("TEMPLATE(a,{{= 1 }})", &[], &["expressions `{{= … }}` are not supported"]),
         ("{{@name}}", &[], &["expressions `{{@ … }}` are not supported"]),
     ] {
-        let program = Program::with(&format!("ops:\n  o: |-\n    {text}\n"));
+        let program = File::with(&format!("ops:\n  o: |-\n    {text}\n"));
         has_parts(program.describe(words), parts, text);
     }
     // Of an op that is not selected nothing is asked.
-    let program = Program::with("blocks: {a: {ops: x}, b: {ops: 'TEMPLATE(c)'}, d: {ops: '{{= 1 }}'}}");
+    let program = File::with("blocks: {a: {ops: x}, b: {ops: 'TEMPLATE(c)'}, d: {ops: '{{= 1 }}'}}");
     assert_eq!(program.describe(&["tags=block:a"]).map(|ops| ops.len()), Ok(1));
 }
 
@@ -263,7 +263,7 @@ fn template_variables_have_their_value_wherever_they_stand() {
 fn no_way_of_loading_a_file_leaves_a_template_in_it() {
     let yaml = "description: d\nbindings: {n: 'Mod(TEMPLATE(m,5))'}\nops: {o: \"x {n} <<c:1>> ${d:2}\\n\"}\n\
                 scenarios: {default: {s: run driver=stdout cycles=TEMPLATE(count, 3) threads=1}}\n";
-    let program = Program::with(yaml);
+    let program = File::with(yaml);
     let absolute = std::env::temp_dir().join("never-there.yaml");
     assert!(!absolute.exists());
     for words in [
@@ -308,7 +308,7 @@ fn bind_points_are_told_from_json() {
         ("[user as u] {n} [5] [a, b]", "user 5 [5] [a, b]"),
         ("[user as u] [5]", "[user as u] [5]"),
     ] {
-        let program = Program::with(&format!("{BINDINGS}ops:\n  o: |-\n    {text}\n"));
+        let program = File::with(&format!("{BINDINGS}ops:\n  o: |-\n    {text}\n"));
         assert_eq!(program.texts(&["cycles=5..6"]).as_deref(), Ok(expected), "{text}");
     }
     for (text, parts) in [
@@ -316,7 +316,7 @@ fn bind_points_are_told_from_json() {
         ("{nn}", &["did you mean `n`?"]),
         ("{{Nope()}}", &["w.yaml:4:7", "no function `Nope`"]),
     ] {
-        let program = Program::with(&format!("{BINDINGS}ops:\n  o: |-\n    {text}\n"));
+        let program = File::with(&format!("{BINDINGS}ops:\n  o: |-\n    {text}\n"));
         has_parts(program.texts(&[]), parts, text);
     }
 }
@@ -327,7 +327,7 @@ fn a_bind_point_alone_keeps_its_type_in_a_map_and_values_are_walked_to_any_depth
         "{BINDINGS}ops:\n  o:\n    insert: c\n    documents:\n      - _id: '{{n}}'\n        tags: ['{{s}}', {{n: '{{n}}', x: 'a{{n}}'}}]\n        \
          '{{n}}': literal\n    ordered: false\n"
     );
-    let shown = Program::with(&yaml).show(&["cycles=5..6"]).expect("it binds");
+    let shown = File::with(&yaml).show(&["cycles=5..6"]).expect("it binds");
     assert_eq!(
         shown[0]["command"],
         json!({
@@ -344,7 +344,7 @@ fn a_bind_point_alone_keeps_its_type_in_a_map_and_values_are_walked_to_any_depth
 
 #[test]
 fn an_op_field_counts_before_a_param_and_params_are_never_dynamic() {
-    let order = |yaml: &str| Program::with(yaml).texts(&[]);
+    let order = |yaml: &str| File::with(yaml).texts(&[]);
     assert_eq!(order("ops: {a: {stmt: A, ratio: 2, params: {ratio: 9}}, b: B}").as_deref(), Ok("ABA"));
     assert_eq!(order("params: {ratio: 2}\nops: {a: A, b: {stmt: B, ratio: 1}}").as_deref(), Ok("ABA"));
     assert_eq!(order("ops: {a: {stmt: A, ratio: \"3\"}}").as_deref(), Ok("AAA"));
@@ -353,14 +353,14 @@ fn an_op_field_counts_before_a_param_and_params_are_never_dynamic() {
         &["w.yaml:2:27", "`ratio` must be a whole number"],
         "",
     );
-    let program = Program::with("bindings: {n: Identity()}\nops: {a: {stmt: 'x', params: {p: 'v{n}'}}}");
+    let program = File::with("bindings: {n: Identity()}\nops: {a: {stmt: 'x', params: {p: 'v{n}'}}}");
     assert_eq!(program.describe(&[]).expect("it loads")[0]["params"], json!({"p": "v{n}"}));
 }
 
 #[test]
 fn type_is_a_driver_only_if_it_names_one_and_unknown_params_are_noticed_once() {
     let yaml = "params: {prepared: false, cl: x, type: read}\nops:\n  a: {stmt: A}\n  b: {stmt: B}\n  c: {stmt: C, params: {cl: y}}\n";
-    let ran = Program::with(yaml).run(&["show", "workload=w.yaml", "driver=stdout"]);
+    let ran = File::with(yaml).run(&["show", "workload=w.yaml", "driver=stdout"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for (name, at) in
         [("`prepared`", "w.yaml:1:20"), ("`cl`", "w.yaml:1:31"), ("`type: read`", "w.yaml:1:40")]
@@ -369,12 +369,12 @@ fn type_is_a_driver_only_if_it_names_one_and_unknown_params_are_noticed_once() {
         assert!(ran.stderr.contains(at), "{name}: {}", ran.stderr);
     }
     let yaml = "ops:\n  a: {stmt: A, type: stdout}\n  b: {op: {log: level=INFO}, type: diag}\n  c: {find: c, type: x}\n";
-    let shown = Program::with(yaml).show(&[]).expect("each has its driver");
+    let shown = File::with(yaml).show(&[]).expect("each has its driver");
     assert_eq!(shown[0]["text"], "A");
     assert_eq!(shown[1]["fields"], json!({"log": "level=INFO"}));
     assert_eq!(shown[2]["command"], json!({"find": "c", "type": "x"}));
     has_parts(
-        Program::with("ops: {a: {stmt: A, driver: stdot}}").show(&[]),
+        File::with("ops: {a: {stmt: A, driver: stdot}}").show(&[]),
         &["w.yaml:1:28", "did you mean `stdout`?"],
         "",
     );
@@ -386,7 +386,7 @@ fn types_come_through_to_the_command() {
                 u: {\"$uuid\": \"00000000-0000-0000-0000-000000000001\"}, i: 1, f: 1.0, a: [5], v: \"$a.b\" }\n  \
                 map:\n    insert: ключи-🗝\n    n: {$numberLong: '5000000000'}\n    d: {$date: '2024-01-01T00:00:00Z'}\n    \
                 u: {$uuid: 00000000-0000-0000-0000-000000000001}\n    i: 1\n    f: 1.0\n    a: [5]\n    v: $a.b\n";
-    let shown = Program::with(yaml).show(&[]).expect("both are commands");
+    let shown = File::with(yaml).show(&[]).expect("both are commands");
     let expected = json!({
         "insert": "ключи-🗝", "n": {"$numberLong": "5000000000"}, "d": {"$date": {"$numberLong": "1704067200000"}},
         "u": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}}, "i": {"$numberInt": "1"},
@@ -396,12 +396,12 @@ fn types_come_through_to_the_command() {
         assert_eq!(line["command"].to_string(), expected.to_string());
     }
     has_parts(
-        Program::with("ops: {a: \"{ insert: 'c', 'a\\\\u0000b': 1 }\"}").show(&[]),
+        File::with("ops: {a: \"{ insert: 'c', 'a\\\\u0000b': 1 }\"}").show(&[]),
         &["a key cannot hold a NUL character"],
         "",
     );
     has_parts(
-        Program::with("ops: {a: {insert: c, \"a\\0b\": 1}}").show(&[]),
+        File::with("ops: {a: {insert: c, \"a\\0b\": 1}}").show(&[]),
         &["a key cannot hold a NUL character"],
         "",
     );
@@ -410,12 +410,12 @@ fn types_come_through_to_the_command() {
 #[test]
 fn what_an_op_needs_and_lacks_is_named_with_op_and_place() {
     has_parts(
-        Program::with("blocks: {b: {ops: {read-1: {ratio: 5}}}}").show(&[]),
+        File::with("blocks: {b: {ops: {read-1: {ratio: 5}}}}").show(&[]),
         &["w.yaml:1:20", "op `b__read-1`", "required field `stmt` is missing"],
         "",
     );
     has_parts(
-        Program::with("ops: {t: {log: level=INFO, dely: 5ms}, u: {delay: soon}}").show(&["driver=diag"]),
+        File::with("ops: {t: {log: level=INFO, dely: 5ms}, u: {delay: soon}}").show(&["driver=diag"]),
         &["w.yaml:1:34", "no task is named `dely`; did you mean `delay`?", "w.yaml:1:51", "op `block0__u`"],
         "",
     );

@@ -2,6 +2,8 @@
 //! into the file that the user wrote.
 
 mod documents;
+mod file;
+#[path = "../program/mod.rs"]
 mod program;
 mod sequence;
 mod tags;

@@ -1,15 +1,15 @@
 //! Ratios, sequences, cycles, and the numbers that users write for them.
 
-use super::program::{Program, has_parts};
+use super::file::{File, has_parts};
 
 /// A workload with one op a ratio, which print `A`, `B`, ….
-fn lettered(ratios: &[u64]) -> Program {
+fn lettered(ratios: &[u64]) -> File {
     let ops: String = ratios
         .iter()
         .zip('A'..)
         .map(|(ratio, letter)| format!("  {letter}: {{stmt: {letter}, ratio: {ratio}}}\n"))
         .collect();
-    Program::with(&format!("ops:\n{ops}"))
+    File::with(&format!("ops:\n{ops}"))
 }
 
 #[test]
@@ -49,17 +49,17 @@ fn the_op_of_a_cycle_follows_from_its_number_alone() {
 
 #[test]
 fn files_documents_blocks_and_ops_come_in_the_order_of_the_file() {
-    let program = Program::with("blocks: {z: {ops: [A, B]}, a: {ops: C}}\nops: D\n---\nops: [E, F]\n");
+    let program = File::with("blocks: {z: {ops: [A, B]}, a: {ops: C}}\nops: D\n---\nops: [E, F]\n");
     assert_eq!(program.texts(&[]).as_deref(), Ok("DABCEF"));
 }
 
 #[test]
 fn an_op_with_ratio_0_is_not_there_and_its_errors_go_unseen() {
     let yaml = "ops: {a: {stmt: A, ratio: 1}, b: {stmt: '{nope}', ratio: 0}}";
-    assert_eq!(Program::with(yaml).texts(&[]).as_deref(), Ok("A"));
+    assert_eq!(File::with(yaml).texts(&[]).as_deref(), Ok("A"));
     has_parts(lettered(&[0, 0]).texts(&[]), &["ratio 0"], "0,0");
     for (ratio, at) in [("-1", "w.yaml:1:27"), ("1.5", "w.yaml:1:27"), ("many", "w.yaml:1:27")] {
-        let program = Program::with(&format!("ops: {{a: {{stmt: A, ratio: {ratio}}}}}"));
+        let program = File::with(&format!("ops: {{a: {{stmt: A, ratio: {ratio}}}}}"));
         has_parts(program.texts(&[]), &[at, "`ratio` must be a whole number", ratio], ratio);
     }
     has_parts(lettered(&[1]).texts(&["seq=Bucket"]), &["bucket, interval, concat"], "seq");
@@ -91,7 +91,7 @@ fn numbers_mean_what_they_say() {
         ("7..7", 0, 0),
         ("0", 0, 0),
     ] {
-        let program = Program::with("ops: x");
+        let program = File::with("ops: x");
         let shown = program.show(&["driver=stdout", &format!("cycles={cycles}")]);
         let shown = shown.unwrap_or_else(|error| panic!("{cycles}: {error}"));
         assert_eq!(shown.len(), count, "{cycles}");
@@ -113,7 +113,7 @@ fn numbers_mean_what_they_say() {
         ("10E", "too large"),
         ("MAX..+1", "too large"),
     ] {
-        let program = Program::with("ops: x");
+        let program = File::with("ops: x");
         has_parts(program.texts(&[&format!("cycles={cycles}")]), &["cycles=", part], cycles);
     }
     for (parameter, part) in [
@@ -122,13 +122,13 @@ fn numbers_mean_what_they_say() {
         ("threads=0", "no thread at all"),
         ("threads=many", "`many`"),
     ] {
-        let program = Program::with("ops: x");
+        let program = File::with("ops: x");
         has_parts(program.texts(&[parameter]), &[parameter, part], parameter);
     }
 }
 
 /// What a run with one thread prints.
-fn printed(program: &Program, words: &[&str]) -> String {
+fn printed(program: &File, words: &[&str]) -> String {
     let words =
         [&["run", "workload=w.yaml", "driver=stdout", "threads=1", "--progress", "none"], words].concat();
     let ran = program.run(&words);
@@ -154,7 +154,7 @@ fn every_cycle_is_run_and_recycles_counts_whole_passes() {
         assert_eq!(printed(&program, words), expected, "{words:?}");
     }
     let program =
-        Program::with("bindings: {n: Identity()}\nops: {a: \"{n}\\n\", b: \"{n}\\n\", c: \"{n}\\n\"}\n");
+        File::with("bindings: {n: Identity()}\nops: {a: \"{n}\\n\", b: \"{n}\\n\", c: \"{n}\\n\"}\n");
     let many = printed(&program, &["cycles=50", "recycles=3"]);
     let ran = program.run(&[
         "run",
@@ -179,9 +179,9 @@ fn every_cycle_is_run_and_recycles_counts_whole_passes() {
 
 #[test]
 fn a_dry_run_makes_every_op_and_sends_none() {
-    let program = Program::with("ops: {a: {stmt: A}, b: {stmt: B, dryrun: none}}\n");
+    let program = File::with("ops: {a: {stmt: A}, b: {stmt: B, dryrun: none}}\n");
     assert_eq!(printed(&program, &["dryrun=op", "cycles=4"]), "BB");
-    let failing = Program::with("ops: {a: {op: {erroroncycle: 1}}}\n");
+    let failing = File::with("ops: {a: {op: {erroroncycle: 1}}}\n");
     let run = |words: &[&str]| {
         failing.run(
             &[&["run", "workload=w.yaml", "driver=diag", "cycles=3", "--progress", "none"], words].concat(),
@@ -191,7 +191,7 @@ fn a_dry_run_makes_every_op_and_sends_none() {
     let dry = run(&["dryrun=OP"]);
     assert!(dry.code == 0 && dry.stderr.contains("made and not sent"), "{}", dry.stderr);
     // What cannot be bound fails in a dry run too.
-    let unbound = Program::with("bindings: {n: Div(0)}\nops: '{n}'\n");
+    let unbound = File::with("bindings: {n: Div(0)}\nops: '{n}'\n");
     let ran = unbound.run(&[
         "run",
         "workload=w.yaml",
@@ -202,7 +202,7 @@ fn a_dry_run_makes_every_op_and_sends_none() {
         "none",
     ]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let emitted = Program::with("ops: {a: {ping: 1}}\n");
+    let emitted = File::with("ops: {a: {ping: 1}}\n");
     let ran = emitted.run(&["run", "workload=w.yaml", "cycles=2", "dryrun=emit", "--progress", "none"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(

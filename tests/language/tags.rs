@@ -1,6 +1,6 @@
 //! Tags and the filters that select by them.
 
-use super::program::{Program, has_parts};
+use super::file::{File, has_parts};
 
 const FILE: &str = "
 tags: {suite: kv}
@@ -12,7 +12,7 @@ blocks:
 ";
 
 fn selected(filter: &str) -> Result<Vec<String>, String> {
-    let ops = Program::with(FILE).describe(&[&format!("tags={filter}")])?;
+    let ops = File::with(FILE).describe(&[&format!("tags={filter}")])?;
     Ok(ops.iter().map(|op| op["name"].as_str().expect("a name").to_owned()).collect())
 }
 
@@ -94,7 +94,7 @@ fn a_filter_that_selects_nothing_lists_what_there_is_and_suggests_the_nearest() 
 
 #[test]
 fn without_any_op_a_driver_that_can_makes_one() {
-    let program = Program::with(
+    let program = File::with(
         "bindings: {zeta: Identity(), alpha: Mod(5), mid: Add(1)}\n---\nbindings: {more: Add(2)}\n",
     );
     for (words, expected) in [
@@ -119,5 +119,5 @@ fn without_any_op_a_driver_that_can_makes_one() {
     assert_eq!(shown[0]["fields"], serde_json::json!({"log": "level=INFO"}));
     has_parts(program.show(&["driver=mongodb"]), &["no ops for driver `mongodb`"], "");
     // Filtering everything away is something else.
-    has_parts(Program::with("bindings: {a: Mod(5)}\nops: x").texts(&["tags=block:y"]), &["filtered out"], "");
+    has_parts(File::with("bindings: {a: Mod(5)}\nops: x").texts(&["tags=block:y"]), &["filtered out"], "");
 }

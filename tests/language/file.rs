@@ -1,55 +1,27 @@
-//! The program as a test calls it: files of its own, words in, what it prints out.
+//! A workload file `w.yaml`, as `describe` and `show` see it.
 
+use super::program::{Place, Ran, json_lines};
 use serde_json::Value as Json;
-use std::process::{Command, Stdio};
-use tempfile::TempDir;
 
-/// A working directory of its own.
-pub struct Program {
-    folder: TempDir,
-}
+/// A workload file in a folder of its own.
+pub struct File(Place);
 
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-impl Program {
-    /// With the workload file `w.yaml`.
-    pub fn with(yaml: &str) -> Program {
-        let program = Program { folder: tempfile::tempdir().expect("a temporary folder") };
-        program.file("w.yaml", yaml);
-        program
-    }
-
-    pub fn file(&self, name: &str, text: &str) {
-        std::fs::write(self.folder.path().join(name), text).expect("the temporary folder takes files");
+impl File {
+    pub fn with(yaml: &str) -> File {
+        let place = Place::new();
+        place.file("w.yaml", yaml);
+        File(place)
     }
 
     pub fn run(&self, words: &[&str]) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_nbrs"))
-            .args(words)
-            .current_dir(self.folder.path())
-            .env("HOME", self.folder.path())
-            .env("XDG_DATA_HOME", self.folder.path().join("data-home"))
-            .env_remove("NBRS_CONNECTION")
-            .stdin(Stdio::null())
-            .output()
-            .expect("the program starts");
-        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+        self.0.run(words)
     }
 
     /// `describe workload=w.yaml --json` with further words: the op templates, or what is wrong.
     pub fn describe(&self, words: &[&str]) -> Result<Vec<Json>, String> {
         let ran = self.run(&[&["describe", "workload=w.yaml", "--json"], words].concat());
         match ran.code {
-            0 => Ok(serde_json::from_str(&ran.stdout).expect("one array")),
+            0 => Ok(ran.json().as_array().expect("one array").clone()),
             2 => Err(ran.stderr),
             other => panic!("exit {other}: {}", ran.stderr),
         }
@@ -59,11 +31,7 @@ impl Program {
     pub fn show(&self, words: &[&str]) -> Result<Vec<Json>, String> {
         let ran = self.run(&[&["show", "workload=w.yaml", "--json"], words].concat());
         match ran.code {
-            0 => Ok(ran
-                .stdout
-                .lines()
-                .map(|line| serde_json::from_str(line).expect("a line is JSON"))
-                .collect()),
+            0 => Ok(json_lines(&ran.stdout)),
             1 => Err(ran.stdout),
             2 => Err(ran.stderr),
             other => panic!("exit {other}: {}", ran.stderr),
