@@ -634,3 +634,42 @@ fn defaults_are_one_sequence_once_by_one_thread() {
         assert!(refused(&place, &["run", "workload=w.yaml", "driver=diag", word]).contains(part), "{word}");
     }
 }
+
+#[test]
+fn everything_that_is_wrong_with_an_activity_is_said_at_once() {
+    let place = Place::new();
+    place.file("w.yaml", "bindings: {n: Modd(5)}\nops: {a: \"{n}\", b: {op: \"x\", ratio: many}}\n");
+    let words = [
+        "run",
+        "workload=w.yaml",
+        "driver=stdout",
+        "cycles=5q",
+        "threads=lots",
+        "cyclerate=fast",
+        "errors=stopp",
+        "seq=Bucket",
+        "recycles=0",
+        "maxtries=0",
+        "stride=0",
+        "dryrun=maybe",
+        "cylces=5",
+    ];
+    let said = refused(&place, &words);
+    for part in [
+        "`Modd`",
+        "`many`",
+        "cycles=5q",
+        "threads=lots",
+        "cyclerate=fast",
+        "`stopp`",
+        "seq=Bucket",
+        "recycles=0",
+        "maxtries=0",
+        "stride=0",
+        "maybe",
+        "`cylces`",
+    ] {
+        assert!(said.contains(part), "no `{part}` in\n{said}");
+    }
+    assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 12, "{said}");
+}

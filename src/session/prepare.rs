@@ -306,6 +306,17 @@ pub(super) fn compile(
     Err(wrong.into_iter().map(placed).collect())
 }
 
+/// The value, or nothing and one fault more.
+fn or_fault<T>(result: Result<T, Diagnostic>, faults: &mut Vec<Diagnostic>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(fault) => {
+            faults.push(fault);
+            None
+        }
+    }
+}
+
 /// Prepares an activity. Everything that can be wrong before contact is said here.
 pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, SessionError> {
     let Selected { workload, mut ops, mut notices, variables, parameters } = select(request, includes)?;
@@ -333,41 +344,38 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         }
     }
 
+    // Everything that is wrong is said at once.
+    let mut faults: Vec<Diagnostic> = Vec::new();
     let mut drivers: Vec<&str> = vec![default.name];
     let mut chosen = Vec::new();
     for op in &mut ops {
-        let row = op_driver(op, default, &mut notices)?;
+        let row = or_fault(op_driver(op, default, &mut notices), &mut faults).unwrap_or(default);
         if !drivers.contains(&row.name) {
             drivers.push(row.name);
         }
-        chosen.push((row, op_ratio(op)?));
+        chosen.push((row, or_fault(op_ratio(op), &mut faults).unwrap_or(1)));
     }
     let (unused, unknown): (Vec<_>, Vec<_>) = parameters::unknown(&parameters, &drivers, &variables)
         .into_iter()
         .partition(|(name, _)| request.passed_on.contains(name));
-    if !unknown.is_empty() {
-        let errors = unknown.into_iter().map(|(name, error)| error.at(request.place(&name)));
-        return Err(SessionError::Usage(errors.collect()));
-    }
+    faults.extend(unknown.into_iter().map(|(name, error)| error.at(request.place(&name))));
     notice_idle_params(&ops, &mut notices);
 
     let get = |name: &str| parameters.get(name).map(String::as_str);
-    let sequencer = match get("seq") {
-        None => Sequencer::default(),
-        Some(name) => Sequencer::parse(name).ok_or_else(|| {
+    let sequencer = get("seq").map(|name| {
+        Sequencer::parse(name).ok_or_else(|| {
             Diagnostic::error(format!("`seq={name}` is no order of ops"))
                 .at(request.place("seq"))
                 .help("there are: bucket, interval, concat")
-        })?,
-    };
+        })
+    });
+    let sequencer = or_fault(sequencer.transpose(), &mut faults).flatten().unwrap_or_default();
 
-    let dry_run = match get("dryrun") {
-        None => DryRun::None,
-        Some(text) => DryRun::parse(text).map_err(Diagnostic::error)?,
-    };
+    let dry_run = get("dryrun")
+        .map(|text| DryRun::parse(text).map_err(|why| Diagnostic::error(why).at(request.place("dryrun"))));
+    let dry_run = or_fault(dry_run.transpose(), &mut faults).flatten().unwrap_or(DryRun::None);
 
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
-    let mut failures = Vec::new();
     let mut prepared: Vec<PreparedOp> = Vec::new();
     for (op, (row, ratio)) in ops.iter().zip(&chosen) {
         if *ratio == 0 {
@@ -385,28 +393,28 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
                     mean_bytes: None,
                 });
             }
-            Err(errors) => failures.extend(errors),
+            Err(errors) => faults.extend(errors),
         }
     }
-    if !failures.is_empty() {
-        return Err(SessionError::Usage(failures));
-    }
-    if prepared.is_empty() {
-        return Err(Diagnostic::error("every selected op has ratio 0: there is nothing to run")
-            .help("give one of them a `ratio` of at least 1")
-            .into());
+    if prepared.is_empty() && faults.is_empty() {
+        faults.push(
+            Diagnostic::error("every selected op has ratio 0: there is nothing to run")
+                .help("give one of them a `ratio` of at least 1"),
+        );
     }
     let ratios: Vec<u64> = prepared.iter().map(|op| op.ratio).collect();
     let length = ratios.iter().try_fold(0u64, |sum, r| sum.checked_add(*r)).unwrap_or(u64::MAX);
-    if length > sequence::MAX_LENGTH {
-        return Err(Diagnostic::error(format!("the ratios of the selected ops add up to {length}"))
-            .help(format!(
+    let sequence = if length > sequence::MAX_LENGTH {
+        faults.push(Diagnostic::error(format!("the ratios of the selected ops add up to {length}")).help(
+            format!(
                 "a sequence holds at most {} ops: divide the ratios by a common factor",
                 sequence::MAX_LENGTH
-            ))
-            .into());
-    }
-    let sequence = sequence::table(&ratios, sequencer);
+            ),
+        ));
+        Vec::new()
+    } else {
+        sequence::table(&ratios, sequencer)
+    };
 
     let whole = |name: &str, least: u64, default: u64| -> Result<u64, Diagnostic> {
         let Some(text) = get(name) else { return Ok(default) };
@@ -416,44 +424,48 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         }
         Ok(number)
     };
-    let mut load =
-        LoadPlan::read(&parameters).map_err(|fault| fault.error.at(request.place(fault.parameter)))?;
+    let load = LoadPlan::read(&parameters).map_err(|fault| fault.error.at(request.place(fault.parameter)));
+    let mut load = or_fault(load, &mut faults).unwrap_or_default();
     let unbounded = load.duration.is_some() && get("cycles").is_none();
     if unbounded && load.resume.is_some() {
-        return Err(Diagnostic::error("`resume=` needs `cycles=`")
-            .help("a journal keeps what became of each cycle, so their number must be known")
-            .into());
+        faults.push(
+            Diagnostic::error("`resume=` needs `cycles=`")
+                .help("a journal keeps what became of each cycle, so their number must be known"),
+        );
     }
-    let stride = whole("stride", 1, sequence.len() as u64)?;
-    let cycles = match get("cycles") {
-        Some(text) => units::cycles(text).map_err(|e| request.fault("cycles", text, e))?,
-        None if unbounded => 0..i64::MAX as u64,
-        None => 0..stride,
-    };
-    if cycles.end > i64::MAX as u64 {
-        return Err(request.fault("cycles", get("cycles").unwrap_or(""), "cycles end at 2^63-1").into());
-    }
-    let recycles = whole("recycles", 1, 1)?;
-    let max_tries = u32::try_from(whole("maxtries", 1, 10)?)
-        .map_err(|_| request.fault("maxtries", get("maxtries").unwrap_or(""), "too many"))?;
+    let stride = or_fault(whole("stride", 1, sequence.len() as u64), &mut faults).unwrap_or(1);
+    let cycles = get("cycles").map(|text| match units::cycles(text) {
+        Ok(cycles) if cycles.end > i64::MAX as u64 => {
+            Err(request.fault("cycles", text, "cycles end at 2^63-1"))
+        }
+        other => other.map_err(|error| request.fault("cycles", text, error)),
+    });
+    let otherwise = if unbounded { 0..i64::MAX as u64 } else { 0..stride };
+    let cycles = or_fault(cycles.transpose(), &mut faults).flatten().unwrap_or(otherwise);
+    let recycles = or_fault(whole("recycles", 1, 1), &mut faults).unwrap_or(1);
+    let max_tries = whole("maxtries", 1, 10).and_then(|tries| {
+        u32::try_from(tries).map_err(|_| request.fault("maxtries", get("maxtries").unwrap_or(""), "too many"))
+    });
+    let max_tries = or_fault(max_tries, &mut faults).unwrap_or(1);
     let asked = (cycles.end - cycles.start).saturating_mul(recycles);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = match get("threads") {
-        Some(text) => units::threads(text, cores, asked).map_err(|e| request.fault("threads", text, e))?,
-        None => 1,
-    };
+    let threads = get("threads").map(|text| {
+        units::threads(text, cores, asked).map_err(|error| request.fault("threads", text, error))
+    });
+    let threads = or_fault(threads.transpose(), &mut faults).flatten().unwrap_or(1);
     if load.max_in_flight.is_some() && get("threads").is_some() {
         notices.push(Diagnostic::warning(
             "`threads=` has no effect with `open=true`: max_in_flight= says how many ops may be in flight",
         ));
     }
     let threads = load.max_in_flight.unwrap_or(threads);
-    let policy = match get("errors") {
-        Some(text) => {
-            Policy::parse(text).map_err(|e| Diagnostic::error(e.to_string()).at(request.place("errors")))?
-        }
-        None => Policy::default(),
-    };
+    let policy = get("errors").map(|text| {
+        Policy::parse(text).map_err(|error| Diagnostic::error(error.to_string()).at(request.place("errors")))
+    });
+    let policy = or_fault(policy.transpose(), &mut faults).flatten().unwrap_or_default();
+    if !faults.is_empty() {
+        return Err(SessionError::Usage(faults));
+    }
     notices.extend(policy.notices().iter().map(Diagnostic::warning));
     let mut notes = std::mem::take(&mut load.notes);
     let bound_only = prepared.iter().filter(|op| op.plan.dry_run == Some(DryRun::Op)).count();
