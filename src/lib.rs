@@ -18,6 +18,7 @@
 //!   compiled [`bindings::Program`]s, [`plan::OpPlan`]s and [`adapters::Dispenser`]s do. Nothing is parsed or
 //!   looked up by name there.
 
+pub mod expr;
 pub mod redact;
 pub mod span;
 pub mod units;

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 const LAW: &[(&str, &[&str])] = &[
     // floor 0
     ("value", &[]),
+    // of `value` what an expression computes with
+    ("expr", &["value"]),
     ("span", &[]),
     ("units", &[]),
     ("sequence", &[]),
@@ -20,7 +22,7 @@ const LAW: &[(&str, &[&str])] = &[
     // floor 1
     ("workload", &["span", "units"]),
     ("recipe", &["span"]),
-    ("functions", &["value"]),
+    ("functions", &["value", "expr"]),
     ("policy", &["span", "units"]),
     ("rate", &["units"]),
     ("server", &["wire"]),
@@ -38,6 +40,7 @@ const LAW: &[(&str, &[&str])] = &[
         "session",
         &[
             "value",
+            "expr",
             "span",
             "units",
             "sequence",
@@ -61,6 +64,7 @@ const LAW: &[(&str, &[&str])] = &[
         "cli",
         &[
             "value",
+            "expr",
             "span",
             "units",
             "sequence",

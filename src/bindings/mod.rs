@@ -8,12 +8,11 @@ mod resolve;
 
 pub use crate::functions::EvalError;
 
-use crate::functions::{self, Context, Function, Type};
+use crate::functions::{self, Chain, Context, Function, Nested, Type};
 use crate::recipe;
 use crate::span::{Diagnostic, Text};
 use crate::value::{self, Value};
 use bson::spec::ElementType;
-use compose::Chain;
 use std::fmt;
 use std::sync::Arc;
 
@@ -51,10 +50,13 @@ impl Program {
     /// Compiles `recipe`; an error shows where in the recipe, and the nearest function names.
     pub fn compile(recipe: &Text) -> Result<Compiled, Diagnostic> {
         let parsed = recipe::parse(recipe)?;
-        let compiled = resolve::resolve(&parsed.recipe, recipe)
-            .and_then(|stages| Ok((compose::compose(&stages, &parsed.recipe, recipe)?, stages)));
+        let compiled = resolve::resolve(&parsed.recipe, recipe).and_then(|(stages, said)| {
+            Ok((compose::compose(&stages, &parsed.recipe, recipe)?, stages, said))
+        });
         match compiled {
-            Ok((chain, stages)) => {
+            Ok((chain, stages, said)) => {
+                let mut notices = parsed.notices;
+                notices.extend(said);
                 let output = stages.last().map_or(Type::Object, |stage| stage.output);
                 let kind = match (&chain, output) {
                     (Chain::Long(_), _) => Kind::Long,
@@ -66,7 +68,7 @@ impl Program {
                 let pure = stages.iter().all(|stage| stage.pure);
                 let program =
                     Program(Arc::new(Inner { recipe: recipe.as_str().to_owned(), kind, pure, chain }));
-                Ok(Compiled { program, notices: parsed.notices })
+                Ok(Compiled { program, notices })
             }
             Err(mut error) => {
                 // What was dropped is often why the rest does not fit.
@@ -143,11 +145,38 @@ impl fmt::Debug for Program {
 
 /// A call of the flow, with the function chosen for it.
 struct Stage {
-    name: &'static str,
-    input: Type,
-    output: Type,
+    chosen: Nested,
     pure: bool,
-    function: Function,
+}
+
+impl std::ops::Deref for Stage {
+    type Target = Nested;
+
+    fn deref(&self) -> &Nested {
+        &self.chosen
+    }
+}
+
+impl Stage {
+    /// The cycle number itself: what stands before a first function that takes no long.
+    fn identity() -> Stage {
+        let function = Function::long_to_long(|v, _| Ok(v));
+        Stage {
+            chosen: Nested { name: "Identity", input: Type::Long, output: Type::Long, function },
+            pure: true,
+        }
+    }
+
+    /// Whether a value of this stage can ever be what `next` takes. A number is read from texts and from values
+    /// of unknown class.
+    fn may_precede(&self, next: &Stage) -> bool {
+        if !next.input.is_primitive() {
+            return self.output.may_be(next.input);
+        }
+        self.output.is_assignable(Type::Double, true)
+            || [Type::Number, Type::CharSequence].iter().any(|class| self.output.is_a(*class))
+            || self.output == Type::Object
+    }
 }
 
 #[cfg(test)]
@@ -287,18 +316,28 @@ mod tests {
             ("Zipf(10,0.5)", "`Zipf` exists in NoSQLBench, but is not built", Some(0..4)),
             ("Template('{}',Zipf(10,0.5))", "`Zipf`", Some(14..18)),
             ("Prefix('a')", "cannot come first: it takes String", Some(0..11)),
-            ("Add(1.5)", "cannot come first: it takes double", Some(0..8)),
             ("Add(1); Prefix('x')", "`Prefix` takes String, but `Add` gives long", Some(8..19)),
-            ("Uniform(1,1)", "lower bound", Some(0..12)),
+            ("Uniform(2,1)", "lower bound", Some(0..12)),
             ("HashRange(5,1)", "lower bound", None),
-            ("FixedValue(5.0)", "fits no form", Some(0..15)),
+            ("FixedValue(5,6)", "fits no form", Some(0..15)),
+            (
+                "ToBoolean(); Prefix('x')",
+                "`Prefix` takes String, but `ToBoolean` gives Boolean",
+                Some(13..24),
+            ),
+            ("ToBoolean(); Add(1)", "`Add` takes long, but `ToBoolean` gives Boolean", Some(13..19)),
+            ("Expr('cycle +')", "a value is missing", Some(5..14)),
+            ("ToString(); Prefix(Nope())", "no function `Nope`", Some(19..23)),
+            ("TriangularStep(5)", "closed", Some(0..17)),
+            ("Token('a','b','c','d')", "logs in to a server", Some(0..5)),
+            ("HdfFileToFloatList('a','b')", "HDF5", Some(0..18)),
+            ("Identity(); ToCqlVector()", "Cassandra", Some(12..23)),
             ("Mod(10) -> Long", "`Long` is no type", Some(11..15)),
             ("Mod(10) -> ToString()", "`ToString` is no type", Some(11..19)),
             ("Mod($x)", "no function takes a variable", Some(4..6)),
             ("Template('{}-{}',Identity())", "2 `{}`", Some(9..16)),
-            ("Uniform(0,10,'clamp')", "'clamp' is no modifier", Some(13..20)),
+            ("Uniform(0,10,'other')", "'other' is no modifier", Some(13..20)),
             ("Uniform(0,10,'hash','map')", "exclude each other", Some(20..25)),
-            ("Template('{}',Uniform(0,10))", "cannot be used", Some(14..27)),
             ("HashedFileExtractToString('none.txt',1,2)", "no file `none.txt`", Some(26..36)),
             ("CharBufImage('z-a',10,5)", "backwards", Some(13..18)),
             ("CharBufImage(5,10,5)", "must be a text", Some(13..14)),
@@ -313,6 +352,102 @@ mod tests {
         }
         let help = compile("Mood(10)").expect_err("no such function").help.expect("near names");
         assert!(help.contains("`Mod`"), "{help}");
+    }
+
+    /// Every type that a flow may have goes into every conversion, or the recipe is refused with both named.
+    #[test]
+    fn every_pair_of_types_converts_or_is_refused_before_the_run() {
+        let sources = ["ToInt()", "Identity()", "ToFloat()", "ToDouble()", "ToString()", "ToBoolean()"];
+        let targets = [
+            ("ToInt()", "ToInt", "3"),
+            ("ToLong()", "ToLong", "3"),
+            ("ToFloat()", "ToFloat", "3.0"),
+            ("ToDouble()", "ToDouble", "3.0"),
+            ("ToShort()", "ToShort", "3"),
+            ("ToByte()", "ToByte", "3"),
+            ("ToBoolean()", "ToBoolean", "true"),
+            ("ToString()", "ToString", "3"),
+            ("ToBigInt()", "ToBigInt", "3"),
+            ("ToBigDecimal()", "ToBigDecimal", "3"),
+        ];
+        let mut converted = 0;
+        for source in sources {
+            for (target, name, expected) in targets {
+                let recipe = format!("{source}; {target}");
+                let found = shown(&recipe, 3);
+                let text = found.split_once(' ').map_or(found.as_str(), |(_, text)| text);
+                let number = |text: &str| text.parse::<f64>().ok();
+                let as_expected = match (source, name) {
+                    // The text of a number has its point, and true is 1.
+                    ("ToBoolean()", "ToBoolean" | "ToString") => text == "true",
+                    ("ToBoolean()", _) => number(text) == Some(1.0),
+                    _ => text == expected || number(text).is_some() && number(text) == number(expected),
+                };
+                if as_expected {
+                    converted += 1;
+                } else {
+                    let source = source.trim_end_matches("()");
+                    assert!(
+                        found.starts_with("refused:") && found.contains(name) && found.contains(source),
+                        "{recipe}: {found}"
+                    );
+                }
+            }
+        }
+        assert!(converted >= 50, "only {converted} of 60 pairs convert");
+    }
+
+    #[test]
+    fn conversions_of_texts_at_the_edges() {
+        for (recipe, expected) in [
+            ("FixedValue('1e400'); ToDouble()", "Double Infinity"),
+            ("FixedValue('-0'); ToDouble()", "Double -0.0"),
+            ("FixedValue('NaN'); ToDouble()", "Double NaN"),
+            ("FixedValue(''); ToDouble()", "NumberFormatException"),
+            ("FixedValue(''); ToInt()", "NumberFormatException"),
+            ("FixedValue('2147483648'); ToInt()", "NumberFormatException"),
+            ("FixedValue('2147483648'); ToLong()", "Long 2147483648"),
+            ("FixedValue('1.5'); ToLong()", "NumberFormatException"),
+            ("FixedValue('0.1'); ToFloat()", "Float 0.1"),
+            ("FixedValue(2147483648); ToInt()", "Integer 1"),
+        ] {
+            assert_eq!(shown(recipe, 0), expected, "{recipe}");
+        }
+    }
+
+    /// Where the reference gives a value it is ours: these it refuses.
+    #[test]
+    fn what_the_reference_refuses_though_it_is_plain_works() {
+        for (recipe, cycle, expected) in [
+            ("Add(1.5)", 2, "Double 3.5"),
+            ("Mul(2.5d)", 2, "Double 5.0"),
+            ("ToDouble()", 7, "Double 7.0"),
+            ("ToFloat()", 7, "Float 7.0"),
+            ("ToLong()", 7, "Long 7"),
+            ("Mod(9999999999)", 10_000_000_005, "Long 6"),
+            ("FixedValue(1.5)", 0, "Double 1.5"),
+            ("FixedValue(0.1)", 0, "Double 0.1"),
+            ("FixedValue(true)", 0, "Boolean true"),
+            ("FixedValue(null)", 0, "null null"),
+            ("FixedValues('a','b')", 1, "String b"),
+            ("Template('{}',Uniform(0,10))", 0, "String 6"),
+            ("Uniform(1,1)", 5, "Long 1"),
+            ("ListFunctions(Flow(Hash(),Mod(10)))", 1, "List [2]"),
+            ("CoinFunc(1.0,Identity(),Hash())", 3, "Long 3"),
+            ("ToBoolean(); ToLong()", 3, "Long 1"),
+            ("ToBoolean(); ToDouble()", 3, "Double 1.0"),
+        ] {
+            assert_eq!(shown(recipe, cycle), expected, "{recipe}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_function_among_arguments_leaves_its_call_without_any() {
+        let recipe = Text::of_source("recipe", "MapFunctions(Nope(),NumberNameToString())");
+        let compiled = Program::compile(&recipe).expect("the reference makes an empty map of it");
+        assert_eq!(compiled.notices.len(), 1);
+        assert!(compiled.notices[0].message.contains("`Nope`"), "{}", compiled.notices[0].message);
+        assert_eq!(compiled.program.eval(1, &mut Context::default()), Ok(Value::Map(Vec::new())));
     }
 
     #[test]

@@ -13,15 +13,57 @@ use crate::span::{Diagnostic, Text, nearest};
 /// The most candidates that one call may have: nested calls multiply them.
 const MOST_CANDIDATES: usize = 4096;
 
-/// The chosen function of each step, in order.
-pub fn resolve(recipe: &Recipe, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
+/// Whose rules a recipe is read by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    /// The reference's, to the letter: every candidate must be buildable, or the recipe is refused.
+    Reference,
+    /// For recipes that the reference refuses: candidates that cannot be built are passed over, forms that
+    /// only we have are looked at too, and a first function that takes no long is given one as if
+    /// `Identity()` stood before it.
+    Ours,
+}
+
+/// The chosen function of each step, in order, and what should be said of the choice.
+pub fn resolve(recipe: &Recipe, text: &Text) -> Result<(Vec<Stage>, Vec<Diagnostic>), Diagnostic> {
     // Names first: the whole recipe is looked at before arguments are, files read or images made.
+    let mut unknown = Vec::new();
     for call in &recipe.steps {
         check_names(call, text)?;
+        check_nested_names(call, text, &mut unknown)?;
     }
+    let works = |stages: &Vec<Stage>| stages.windows(2).all(|pair| pair[0].may_precede(&pair[1]));
+    match attempt(recipe, text, Rules::Reference) {
+        // What fails at each cycle in the reference may do better by our own forms.
+        Ok(stages) if !works(&stages) => match attempt(recipe, text, Rules::Ours) {
+            Ok(ours) if works(&ours) => Ok((ours, Vec::new())),
+            _ => Ok((stages, Vec::new())),
+        },
+        Ok(stages) => Ok((stages, unknown.into_iter().map(without_arguments).collect())),
+        // The unknown name is why nothing fits.
+        Err(_) if !unknown.is_empty() => Err(unknown.swap_remove(0)),
+        Err(refusal) => match attempt(recipe, text, Rules::Ours) {
+            Ok(stages) => Ok((stages, Vec::new())),
+            Err(_) => Err(refusal),
+        },
+    }
+}
+
+/// What the reference makes of an unknown function among arguments, said of a recipe that works all the same.
+fn without_arguments(error: Diagnostic) -> Diagnostic {
+    let mut notice = Diagnostic::warning(format!(
+        "{}, so the call that it is an argument of is made without any arguments, as NoSQLBench does",
+        error.message
+    ));
+    notice.location = error.location;
+    notice.help = error.help;
+    notice
+}
+
+fn attempt(recipe: &Recipe, text: &Text, rules: Rules) -> Result<Vec<Stage>, Diagnostic> {
     let mut steps = Vec::with_capacity(recipe.steps.len());
     for call in &recipe.steps {
-        let candidates = candidates(call, text)?;
+        let candidates = candidates(call, text, rules)?;
         if candidates.is_empty() {
             return Err(nothing_fits(call, text));
         }
@@ -30,20 +72,27 @@ pub fn resolve(recipe: &Recipe, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
     let Some(first) = steps.first_mut() else {
         return Err(Diagnostic::error("the recipe is empty").at(text.location()));
     };
-    let inputs: Vec<String> = unique(first.iter().map(|candidate| candidate.input.to_string()));
-    first.retain(|candidate| candidate.input == Type::Long);
-    if first.is_empty() {
-        let call = &recipe.steps[0];
-        return Err(Diagnostic::error(format!(
-            "`{}` cannot come first: it takes {}, and the first function is given the cycle number, a long",
-            call.name.text,
-            inputs.join(" or ")
-        ))
-        .at(text.locate(call.range.clone()))
-        .help("put a function that takes a long before it, such as `Identity();`"));
+    if first.iter().any(|candidate| candidate.input == Type::Long) {
+        first.retain(|candidate| candidate.input == Type::Long);
+        narrow(&mut steps);
+        return Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect());
     }
-    narrow(&mut steps);
-    Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect())
+    let takes_a_long = |stage: &Stage| Type::Long.is_assignable(stage.input, true);
+    if rules == Rules::Ours && first.iter().any(takes_a_long) {
+        first.retain(takes_a_long);
+        steps.insert(0, vec![Stage::identity()]);
+        narrow(&mut steps);
+        return Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect());
+    }
+    let inputs: Vec<String> = unique(first.iter().map(|candidate| candidate.input.to_string()));
+    let call = &recipe.steps[0];
+    Err(Diagnostic::error(format!(
+        "`{}` cannot come first: it takes {}, and the first function is given the cycle number, a long",
+        call.name.text,
+        inputs.join(" or ")
+    ))
+    .at(text.locate(call.range.clone()))
+    .help("put a function between that makes one of a long, such as `ToString();`"))
 }
 
 /// Refuses names that no function has, here or in a nested call, and type names likewise.
@@ -62,6 +111,12 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
                 return Err(located(Diagnostic::error(format!("no function is called `{name}`")))
                     .help(format!("`{}` exists as {}", row.name, packages.join(", "))));
             }
+        }
+        None if functions::why_refused(simple).is_some() => {
+            return Err(located(Diagnostic::error(format!(
+                "the function `{simple}` of NoSQLBench is not part of nbrs: {}",
+                functions::why_refused(simple).unwrap_or_default()
+            ))));
         }
         None if functions::is_known_to_reference(simple) => {
             return Err(located(Diagnostic::error(format!(
@@ -94,9 +149,27 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
                 )));
         }
     }
+    Ok(())
+}
+
+/// Looks at the names in nested calls. One that nobody has is kept in `unknown`: whether it matters depends on
+/// the function that it is an argument of.
+fn check_nested_names(call: &Call, text: &Text, unknown: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
     for argument in &call.arguments {
         match &argument.value {
-            ArgumentValue::Call(nested) => check_names(nested, text)?,
+            ArgumentValue::Call(nested) => {
+                let simple = nested.name.text.rsplit('.').next().unwrap_or(&nested.name.text);
+                match check_names(nested, text) {
+                    Err(error)
+                        if functions::find(&nested.name.text).is_none()
+                            && !functions::is_known_to_reference(simple) =>
+                    {
+                        unknown.push(error);
+                    }
+                    checked => checked?,
+                }
+                check_nested_names(nested, text, unknown)?;
+            }
             ArgumentValue::Variable(name) => {
                 return Err(Diagnostic::error(format!("`${name}`: no function takes a variable"))
                     .at(text.locate(argument.range.clone()))
@@ -111,28 +184,33 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
 }
 
 /// Everything that a call could mean, the likeliest first, built.
-fn candidates(call: &Call, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
+fn candidates(call: &Call, text: &Text, rules: Rules) -> Result<Vec<Stage>, Diagnostic> {
     let Some(row) = functions::find(&call.name.text) else { return Ok(Vec::new()) };
     let input = call.input.as_ref().and_then(|name| Type::named(&name.text));
     let output = call.output.as_ref().and_then(|name| Type::named(&name.text));
     let mut found = Vec::new();
-    for arguments in combinations(call, text)? {
+    let mut refusal = None;
+    for arguments in combinations(call, text, rules)? {
         let mut fitting: Vec<(Match, &Overload, &Constructor)> = Vec::new();
         for overload in row.overloads {
             if !overload.is_called(row.name, &call.name.text)
+                || overload.ours && !row.ours && rules == Rules::Reference
                 || input.is_some_and(|wanted| !wanted.is_a(overload.input))
                 || output.is_some_and(|wanted| !overload.output.is_a(wanted))
             {
                 continue;
             }
             for constructor in overload.constructors {
+                if constructor.closed && rules == Rules::Ours {
+                    continue;
+                }
                 if let Some(rank) = rank(constructor, &arguments) {
                     fitting.push((rank, overload, constructor));
                 }
             }
         }
         fitting.sort_by_key(|(rank, ..)| *rank);
-        if input.is_some() && output.is_some() && fitting.len() > 1 {
+        if input.is_some() && output.is_some() && fitting.len() > 1 && rules == Rules::Reference {
             return Err(Diagnostic::error(format!(
                 "`{}` fits {} forms of the function between these types",
                 row.name,
@@ -142,10 +220,17 @@ fn candidates(call: &Call, text: &Text) -> Result<Vec<Stage>, Diagnostic> {
             .help("leave one of the types out, or write the arguments in their own types (`5L`, `5d`)"));
         }
         for (_, overload, constructor) in fitting {
-            found.push(build(row, overload, constructor, &arguments, call, text)?);
+            match build(row, overload, constructor, &arguments, call, text) {
+                Ok(stage) => found.push(stage),
+                Err(error) if rules == Rules::Reference => return Err(error),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
         }
     }
-    Ok(found)
+    match refusal {
+        Some(refusal) if found.is_empty() => Err(refusal),
+        _ => Ok(found),
+    }
 }
 
 /// How well the arguments fit a constructor: as the worst of them does.
@@ -179,6 +264,13 @@ fn build(
     let place = |position: usize| {
         call.arguments.get(position).map_or(call.range.clone(), |argument| argument.range.clone())
     };
+    if constructor.closed {
+        return Err(Diagnostic::error(format!(
+            "`{}` with these arguments is closed to recipes in NoSQLBench, which fails at it",
+            row.name
+        ))
+        .at(text.locate(call.range.clone())));
+    }
     if let Some(rest) = constructor.rest {
         for (position, argument) in arguments.iter().enumerate().skip(constructor.parameters.len()) {
             if argument.fits(rest).is_none() {
@@ -204,13 +296,8 @@ fn build(
         ArgumentValue::Call(nested) => is_pure(nested),
         _ => true,
     });
-    Ok(Stage {
-        name: row.name,
-        input: overload.input,
-        output: overload.output,
-        pure: row.pure && nested_pure,
-        function,
-    })
+    let chosen = Nested { name: row.name, input: overload.input, output: overload.output, function };
+    Ok(Stage { chosen, pure: row.pure && nested_pure })
 }
 
 fn is_pure(call: &Call) -> bool {
@@ -222,10 +309,15 @@ fn is_pure(call: &Call) -> bool {
 }
 
 /// Every choice of a candidate for each nested call; the first argument varies slowest.
-fn combinations(call: &Call, text: &Text) -> Result<Vec<Vec<Argument>>, Diagnostic> {
+///
+/// Where a nested call has no meaning, the reference goes on as if there were no arguments at all.
+fn combinations(call: &Call, text: &Text, rules: Rules) -> Result<Vec<Vec<Argument>>, Diagnostic> {
     let mut all: Vec<Vec<Argument>> = vec![Vec::new()];
     for argument in &call.arguments {
-        let choices = choices(argument, text)?;
+        let choices = choices(argument, text, rules)?;
+        if choices.is_empty() {
+            return Ok(vec![Vec::new()]);
+        }
         if all.len() * choices.len() > MOST_CANDIDATES {
             return Err(Diagnostic::error(format!(
                 "`{}` has too many possible meanings to choose from",
@@ -244,7 +336,7 @@ fn combinations(call: &Call, text: &Text) -> Result<Vec<Vec<Argument>>, Diagnost
     Ok(all)
 }
 
-fn choices(argument: &recipe::Argument, text: &Text) -> Result<Vec<Argument>, Diagnostic> {
+fn choices(argument: &recipe::Argument, text: &Text, rules: Rules) -> Result<Vec<Argument>, Diagnostic> {
     Ok(match &argument.value {
         ArgumentValue::Int(value) => vec![Argument::Int(*value)],
         ArgumentValue::Long(value) => vec![Argument::Long(*value)],
@@ -252,23 +344,14 @@ fn choices(argument: &recipe::Argument, text: &Text) -> Result<Vec<Argument>, Di
         ArgumentValue::Double(value) => vec![Argument::Double(*value)],
         ArgumentValue::Bool(value) => vec![Argument::Bool(*value)],
         ArgumentValue::Text(value) => vec![Argument::Text(value.clone())],
+        ArgumentValue::Null => vec![Argument::Null],
         ArgumentValue::Variable(_) => Vec::new(),
         ArgumentValue::Call(nested) => {
-            let candidates = candidates(nested, text)?;
-            if candidates.is_empty() {
+            let candidates = candidates(nested, text, rules)?;
+            if candidates.is_empty() && functions::find(&nested.name.text).is_some() {
                 return Err(nothing_fits(nested, text));
             }
-            candidates
-                .into_iter()
-                .map(|stage| {
-                    Argument::Function(Nested {
-                        name: stage.name,
-                        input: stage.input,
-                        output: stage.output,
-                        function: stage.function,
-                    })
-                })
-                .collect()
+            candidates.into_iter().map(|stage| Argument::Function(stage.chosen)).collect()
         }
     })
 }
@@ -284,6 +367,7 @@ fn nothing_fits(call: &Call, text: &Text) -> Diagnostic {
             ArgumentValue::Float(_) => "float",
             ArgumentValue::Double(_) => "double",
             ArgumentValue::Bool(_) => "boolean",
+            ArgumentValue::Null => "null",
             ArgumentValue::Text(_) => "String",
             ArgumentValue::Call(_) => "function",
             ArgumentValue::Variable(_) => "variable",

@@ -3,6 +3,7 @@
 use super::adapt;
 use super::function::{Function, Map, Producer};
 use super::types::Type;
+use crate::value::Value;
 
 /// An argument of a call.
 #[derive(Clone)]
@@ -13,6 +14,8 @@ pub enum Argument {
     Double(f64),
     Bool(bool),
     Text(String),
+    /// Fits nothing but our own forms.
+    Null,
     Function(Nested),
 }
 
@@ -62,6 +65,7 @@ impl Argument {
             Argument::Double(_) => Type::BoxedDouble,
             Argument::Bool(_) => Type::BoxedBoolean,
             Argument::Text(_) => Type::String,
+            Argument::Null => Type::Object,
             Argument::Function(nested) => Type::of_function(&nested.function),
         }
     }
@@ -72,6 +76,7 @@ impl Argument {
             (Argument::Function(nested), Type::Only(name)) => {
                 (nested.name == name).then_some(super::Match::Direct)
             }
+            (Argument::Null, _) => (parameter == Type::Object).then_some(super::Match::Direct),
             _ => self.kind().fits(parameter),
         }
     }
@@ -132,6 +137,22 @@ impl<'a> Arguments<'a> {
             Some(Argument::Text(text)) => Ok(text),
             _ => Err(Arguments::mismatch(position, "a text in quotes")),
         }
+    }
+
+    /// The value of a literal.
+    pub fn constant(&self, position: usize) -> Result<Value, Refusal> {
+        Ok(match self.get(position) {
+            Some(Argument::Int(value)) => Value::Int(*value),
+            Some(Argument::Long(value)) => Value::Long(*value),
+            Some(Argument::Float(value)) => Value::Float(*value),
+            Some(Argument::Double(value)) => Value::Double(*value),
+            Some(Argument::Bool(value)) => Value::Bool(*value),
+            Some(Argument::Text(text)) => Value::Text(text.clone()),
+            Some(Argument::Null) => Value::Null,
+            Some(Argument::Function(_)) | None => {
+                return Err(Arguments::mismatch(position, "a number, a text, true, false or null"));
+            }
+        })
     }
 
     pub fn nested(&self, position: usize) -> Result<&'a Nested, Refusal> {

@@ -1,7 +1,7 @@
 //! The hash that all random-looking functions stand on: MurmurHash3 (x64, 128 bits, seed 0) of the eight
 //! big-endian bytes of a number, its low half. Algorithm: Austin Appleby's public-domain MurmurHash3.
 
-use super::{Category, Constructor, Example, Function, FunctionRow, Overload, Type};
+use super::{Category, Example, Function, FunctionRow, Overload, forms};
 
 /// The hash with its sign.
 #[inline]
@@ -37,18 +37,29 @@ pub fn long(value: i64) -> i64 {
 /// The low 31 bits of the hash of a long.
 #[inline]
 pub fn int(value: i64) -> i32 {
-    (long(value) & i64::from(i32::MAX)) as i32
+    low_bits(long(value))
+}
+
+#[inline]
+fn low_bits(hash: i64) -> i32 {
+    (hash & i64::from(i32::MAX)) as i32
 }
 
 /// The hash of an int: of its four bytes, twice.
 #[inline]
 pub fn of_int(value: i32) -> i32 {
+    int(twice(value))
+}
+
+/// The four bytes of an int, twice.
+#[inline]
+fn twice(value: i32) -> i64 {
     let bits = u64::from(value as u32);
-    int((bits << 32 | bits) as i64)
+    (bits << 32 | bits) as i64
 }
 
 /// The functions of this family.
-pub static ROWS: &[&FunctionRow] = &[&HASH];
+pub static ROWS: &[&FunctionRow] = &[&HASH, &SIGNED_HASH, &FULL_HASH];
 
 static HASH: FunctionRow = FunctionRow {
     name: "Hash",
@@ -60,16 +71,38 @@ static HASH: FunctionRow = FunctionRow {
         Example("ToInt(); Hash()", 1, "1476114732"),
     ],
     overloads: &[
-        Overload::new("from_long.to_int", Type::Long, Type::Int, &[Constructor::of(&[])], |_| {
-            Ok(Function::long_to_int(|v, _| Ok(int(v))))
-        }),
-        Overload::new("from_long.to_long", Type::Long, Type::Long, &[Constructor::of(&[])], |_| {
-            Ok(Function::long_to_long(|v, _| Ok(long(v))))
-        }),
-        Overload::new("unary_int", Type::Int, Type::Int, &[Constructor::of(&[])], |_| {
-            Ok(Function::int_to_int(|v, _| Ok(of_int(v))))
+        Overload::long_to_int(forms::NONE, |_| Ok(Function::long_to_int(|v, _| Ok(int(v))))),
+        Overload::long_to_long(forms::NONE, |_| Ok(Function::long_to_long(|v, _| Ok(long(v))))),
+        Overload::int_to_int(forms::NONE, |_| Ok(Function::int_to_int(|v, _| Ok(of_int(v))))),
+    ],
+    ..FunctionRow::NEW
+};
+
+static SIGNED_HASH: FunctionRow = FunctionRow {
+    name: "SignedHash",
+    category: Category::Hash,
+    doc: "a random-looking number of either sign, the same for the same input",
+    notes: "the forms that give int drop the sign",
+    examples: &[
+        Example("SignedHash()", 2, "-8218881827949364593"),
+        Example("SignedHash() -> int", 1, "488002522"),
+    ],
+    overloads: &[
+        Overload::long_to_int(forms::NONE, |_| Ok(Function::long_to_int(|v, _| Ok(low_bits(signed(v)))))),
+        Overload::long_to_long(forms::NONE, |_| Ok(Function::long_to_long(|v, _| Ok(signed(v))))),
+        Overload::int_to_int(forms::NONE, |_| {
+            Ok(Function::int_to_int(|v, _| Ok(low_bits(signed(twice(v))))))
         }),
     ],
+    ..FunctionRow::NEW
+};
+
+static FULL_HASH: FunctionRow = FunctionRow {
+    name: "FullHash",
+    category: Category::Hash,
+    doc: "as SignedHash, from long to long only",
+    examples: &[Example("FullHash()", 2, "-8218881827949364593")],
+    overloads: &[Overload::long_to_long(forms::NONE, |_| Ok(Function::long_to_long(|v, _| Ok(signed(v)))))],
     ..FunctionRow::NEW
 };
 

@@ -10,22 +10,29 @@
 mod adapt;
 mod arguments;
 mod arithmetic;
+mod chain;
+mod choice;
+mod collections;
 mod constants;
 mod conversions;
 mod curves;
+mod expression;
 mod files;
 mod function;
 mod hash;
 mod image;
 mod names;
+mod nulls;
 mod ranges;
+mod state;
 mod text;
 mod types;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
+pub use chain::Chain;
+pub(crate) use function::bson_of;
 pub use function::{Function, Map, Produce, Producer, Transform};
-pub(crate) use function::{bson_of, bson_text};
-pub use names::is_known_to_reference;
+pub use names::{is_known_to_reference, why_refused};
 pub use types::{Match, Type};
 
 use crate::value::{JavaHashMap, Value};
@@ -76,11 +83,14 @@ impl EvalError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     Arithmetic,
+    Choice,
+    Collection,
     Constant,
     Conversion,
     Distribution,
     File,
     Hash,
+    State,
     Text,
 }
 
@@ -89,11 +99,14 @@ impl Category {
     pub fn name(self) -> &'static str {
         match self {
             Category::Arithmetic => "arithmetic",
+            Category::Choice => "choices",
+            Category::Collection => "collections",
             Category::Constant => "constants",
             Category::Conversion => "conversions",
             Category::Distribution => "distributions",
             Category::File => "files",
             Category::Hash => "hashes",
+            Category::State => "state",
             Category::Text => "text",
         }
     }
@@ -113,13 +126,32 @@ pub struct Constructor {
     pub closed: bool,
 }
 
+/// Lists of constructors that many functions have.
+mod forms {
+    use super::{Constructor, Type};
+
+    pub const NONE: &[Constructor] = &[Constructor::of(&[])];
+    pub const LONG: &[Constructor] = &[Constructor::of(&[Type::Long])];
+    pub const INT: &[Constructor] = &[Constructor::of(&[Type::Int])];
+    pub const DOUBLE: &[Constructor] = &[Constructor::of(&[Type::Double])];
+    pub const TEXT: &[Constructor] = &[Constructor::of(&[Type::String])];
+    pub const TWO_LONGS: &[Constructor] = &[Constructor::of(&[Type::Long, Type::Long])];
+    pub const TWO_INTS: &[Constructor] = &[Constructor::of(&[Type::Int, Type::Int])];
+    pub const TWO_DOUBLES: &[Constructor] = &[Constructor::of(&[Type::Double, Type::Double])];
+    pub const ONE_OR_TWO_LONGS: &[Constructor] =
+        &[Constructor::of(&[Type::Long]), Constructor::of(&[Type::Long, Type::Long])];
+    pub const ONE_OR_TWO_INTS: &[Constructor] =
+        &[Constructor::of(&[Type::Int]), Constructor::of(&[Type::Int, Type::Int])];
+    /// Any number of anything.
+    pub const OBJECTS: &[Constructor] = &[Constructor::with_rest(&[], Type::Object)];
+}
+
 impl Constructor {
     const fn of(parameters: &'static [Type]) -> Constructor {
         Constructor { parameters, rest: None, closed: false }
     }
 
     /// One that is not public in the reference.
-    #[allow(dead_code, reason = "used by rows of constructors that the reference hides")]
     const fn closed(parameters: &'static [Type]) -> Constructor {
         Constructor { parameters, rest: None, closed: true }
     }
@@ -140,6 +172,9 @@ pub struct Overload {
     pub constructors: &'static [Constructor],
     /// Builds the function from arguments that fit one of the constructors.
     pub build: Build,
+    /// The reference has no such form: it counts where the reference would refuse the recipe, and nowhere
+    /// else.
+    pub ours: bool,
 }
 
 /// What builds a function from arguments that fit.
@@ -184,6 +219,11 @@ static FAMILIES: &[&[&FunctionRow]] = &[
     curves::uniform::ROWS,
     constants::ROWS,
     conversions::ROWS,
+    choice::ROWS,
+    nulls::ROWS,
+    collections::ROWS,
+    state::ROWS,
+    expression::ROWS,
     text::ROWS,
     image::ROWS,
     files::ROWS,
@@ -208,7 +248,29 @@ impl Overload {
         constructors: &'static [Constructor],
         build: Build,
     ) -> Overload {
-        Overload { package, input, output, constructors, build }
+        Overload { package, input, output, constructors, build, ours: false }
+    }
+
+    /// A form that only we have, of a function of the reference.
+    const fn ours(input: Type, output: Type, constructors: &'static [Constructor], build: Build) -> Overload {
+        Overload { package: "ours", input, output, constructors, build, ours: true }
+    }
+
+    /// The most common classes, each in the package where the reference keeps it.
+    const fn long_to_long(constructors: &'static [Constructor], build: Build) -> Overload {
+        Overload::new("from_long.to_long", Type::Long, Type::Long, constructors, build)
+    }
+
+    const fn long_to_int(constructors: &'static [Constructor], build: Build) -> Overload {
+        Overload::new("from_long.to_int", Type::Long, Type::Int, constructors, build)
+    }
+
+    const fn int_to_int(constructors: &'static [Constructor], build: Build) -> Overload {
+        Overload::new("unary_int", Type::Int, Type::Int, constructors, build)
+    }
+
+    const fn double_to_double(constructors: &'static [Constructor], build: Build) -> Overload {
+        Overload::new("from_double.to_double", Type::Double, Type::Double, constructors, build)
     }
 
     /// Whether a recipe's `called` name, of the function `name`, means this overload too.

@@ -63,6 +63,8 @@ pub enum ArgumentValue {
     Bool(bool),
     Text(String),
     Call(Call),
+    /// `null`, which the reference has not.
+    Null,
     /// `$name`, which no function takes.
     Variable(String),
 }
@@ -185,27 +187,23 @@ impl Reader<'_> {
         let text = pair.as_str();
         let bare = |suffixes: [char; 2]| text.trim_end_matches(suffixes);
         let value = match pair.as_rule() {
-            Rule::integer => text.parse().ok().map(ArgumentValue::Int),
+            // The reference refuses integers beyond 32 bits without an `L`.
+            Rule::integer => {
+                text.parse().map(ArgumentValue::Int).or_else(|_| text.parse().map(ArgumentValue::Long)).ok()
+            }
             Rule::long => bare(['l', 'L']).parse().ok().map(ArgumentValue::Long),
             Rule::float => bare(['f', 'F']).parse().ok().map(ArgumentValue::Float),
             Rule::double => bare(['d', 'D']).parse().ok().map(ArgumentValue::Double),
             Rule::boolean => Some(ArgumentValue::Bool(text == "true")),
+            Rule::null => Some(ArgumentValue::Null),
             Rule::single => Some(ArgumentValue::Text(inside(text).to_owned())),
             Rule::quoted => Some(ArgumentValue::Text(unescaped(inside(text)))),
             Rule::nested => Some(ArgumentValue::Call(self.call(pair.clone())?)),
             _ => self.name(pair.clone()).map(|name| ArgumentValue::Variable(name.text)),
         };
         let Some(value) = value else {
-            let error = Diagnostic::error(format!(
-                "`{text}` is outside the range of {}",
-                if pair.as_rule() == Rule::long { "64-bit integers" } else { "32-bit integers" }
-            ))
-            .at(self.text.locate(range));
-            return Err(if pair.as_rule() == Rule::integer && text.parse::<i64>().is_ok() {
-                error.help(format!("write `{text}L` for a 64-bit integer"))
-            } else {
-                error
-            });
+            return Err(Diagnostic::error(format!("`{text}` is outside the range of 64-bit integers"))
+                .at(self.text.locate(range)));
         };
         Ok(Argument { value, range })
     }
@@ -356,6 +354,7 @@ fn explain(text: &Text, error: &pest::error::Error<Rule>) -> Diagnostic {
             | Rule::long
             | Rule::integer
             | Rule::boolean
+            | Rule::null
             | Rule::single
             | Rule::quoted => "an argument",
             Rule::EOI => "the end of the recipe",
@@ -398,6 +397,7 @@ mod tests {
                 ArgumentValue::Float(value) => format!("{value}f"),
                 ArgumentValue::Double(value) => format!("{value}d"),
                 ArgumentValue::Bool(value) => format!("{value}"),
+                ArgumentValue::Null => "null".to_owned(),
                 ArgumentValue::Text(value) => format!("{value:?}"),
                 ArgumentValue::Call(call) => shown(call),
                 ArgumentValue::Variable(name) => format!("${name}"),
@@ -455,6 +455,10 @@ mod tests {
             ("5", "5"),
             ("-5", "-5"),
             ("5L", "5L"),
+            ("9999999999", "9999999999L"),
+            ("-2147483649", "-2147483649L"),
+            ("null", "null"),
+            ("nullable()", "nullable()"),
             ("5l", "5L"),
             ("9223372036854775807L", "9223372036854775807L"),
             ("0.1", "0.1f"),
@@ -489,7 +493,7 @@ mod tests {
             ("ToString", "`(`"),
             ("Mod(10); ToString", "`(`"),
             ("Mod(\n10)", "line ends"),
-            ("Mod(9999999999)", "32-bit"),
+            ("Mod(9999999999999999999)", "64-bit"),
             ("Mod(99999999999999999999L)", "64-bit"),
             ("Template('{}', Add(1; ToString()", "`)`"),
             ("Mod(10) -> ", "function name"),

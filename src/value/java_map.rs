@@ -325,9 +325,34 @@ impl<K: JavaKey, V> JavaHashMap<K, V> {
     }
 }
 
+impl<V> JavaHashMap<Value, V> {
+    /// The value under a String, without making one.
+    pub fn get_text(&self, name: &str) -> Option<&V> {
+        self.entries[self.find_text(name)?].pair.as_ref().map(|(_, value)| value)
+    }
+
+    pub fn get_text_mut(&mut self, name: &str) -> Option<&mut V> {
+        let place = self.find_text(name)?;
+        self.entries[place].pair.as_mut().map(|(_, value)| value)
+    }
+
+    fn find_text(&self, name: &str) -> Option<usize> {
+        let hash = spread_hash(text_hash(name));
+        let first = self.heads.get(self.bucket(hash)).copied().flatten();
+        std::iter::successors(first, |place| self.entries[*place].next).find(|place| {
+            let entry = &self.entries[*place];
+            entry.hash == hash && matches!(&entry.pair, Some((Value::Text(known), _)) if known == name)
+        })
+    }
+}
+
 /// The hash that the bucket is chosen by.
 fn spread<K: JavaKey>(key: &K) -> u32 {
-    let hash = key.java_hash() as u32;
+    spread_hash(key.java_hash())
+}
+
+fn spread_hash(hash: i32) -> u32 {
+    let hash = hash as u32;
     hash ^ hash >> 16
 }
 

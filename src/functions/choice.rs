@@ -1,0 +1,338 @@
+//! One of several functions, and functions one after the other.
+
+use super::chain::Chain;
+use super::{
+    Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Map, Nested,
+    Overload, Refusal, Type, adapt, forms, ranges,
+};
+use crate::value::Value;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The functions of this family.
+pub static ROWS: &[&FunctionRow] = &[
+    &COIN_FUNC,
+    &WEIGHTED_FUNCS,
+    &FLOW,
+    &LONG_FLOW,
+    &INT_FLOW,
+    &STRING_FLOW,
+    &TO_LONG_FUNCTION,
+    &TO_LONG_UNARY_OPERATOR,
+];
+
+static COIN_FUNC: FunctionRow = FunctionRow {
+    name: "CoinFunc",
+    category: Category::Choice,
+    doc: "what the first function yields for a share of the inputs, else what the second does",
+    notes: "(share, first, second): the share is from 0.0 to 1.0; in NoSQLBench it cannot come first",
+    examples: &[
+        Example("Hash(); CoinFunc(0.5d,Identity(),FixedValue('x'))", 1, "x"),
+        Example("CoinFunc(0.0d,Identity(),FixedValue('x'))", 1, "x"),
+    ],
+    overloads: &[Overload::new(
+        "from_long.to_object",
+        Type::BoxedLong,
+        Type::Object,
+        &[Constructor::of(&[Type::Double, Type::Object, Type::Object])],
+        |arguments| {
+            let share = arguments.double(0)?;
+            let first = loosely(arguments, 1)?;
+            let second = loosely(arguments, 2)?;
+            Ok(Function::object_to_object(move |value, context| match value {
+                Value::Long(v) => if ranges::unit(v) < share { &first } else { &second }.value(v, context),
+                other => Err(EvalError::wrong_class(&other, "Long")),
+            }))
+        },
+    )],
+    ..FunctionRow::NEW
+};
+
+fn loosely(arguments: &Arguments<'_>, position: usize) -> Result<super::Producer<i64>, Refusal> {
+    adapt::to_object_loosely(arguments.nested(position)?).map_err(|refusal| refusal.at(position))
+}
+
+static WEIGHTED_FUNCS: FunctionRow = FunctionRow {
+    name: "WeightedFuncs",
+    category: Category::Choice,
+    doc: "what one of several functions yields, each as often as its weight says",
+    notes: "(weight, function, weight, function, …): weights are doubles and end in `d`",
+    examples: &[Example("WeightedFuncs(1.0d,NumberNameToString(),3.0d,FixedValue('x'))", 1, "x")],
+    overloads: &[Overload::new(
+        "from_long.to_object",
+        Type::Long,
+        Type::Object,
+        forms::OBJECTS,
+        |arguments| {
+            if arguments.count() == 0 || !arguments.count().is_multiple_of(2) {
+                return Err(Refusal::new("it needs pairs of a weight and a function"));
+            }
+            let mut weights = Vec::new();
+            let mut functions = Vec::new();
+            for position in (0..arguments.count()).step_by(2) {
+                match arguments.get(position) {
+                    Some(super::Argument::Double(weight)) => weights.push(*weight),
+                    _ => {
+                        return Err(Refusal::new(format!(
+                            "argument {} must be a weight that ends in `d`",
+                            position + 1
+                        ))
+                        .at(position)
+                        .help("write 1.0d, not 1.0"));
+                    }
+                }
+                functions.push(loosely(arguments, position + 1)?);
+            }
+            let slots = slots(&weights)?;
+            Ok(Function::long_to_object(move |v, context| {
+                let point = ranges::unit(v) * slots.len() as f64;
+                let function = slots
+                    .get(point as usize)
+                    .map(|slot| if point > slot.divider { slot.top } else { slot.bottom })
+                    .and_then(|place| functions.get(place))
+                    .ok_or_else(|| {
+                        EvalError::boxed("IndexOutOfBoundsException", "no function has this share")
+                    })?;
+                function.value(v, context)
+            }))
+        },
+    )],
+    ..FunctionRow::NEW
+};
+
+/// One die roll's worth of an alias table: the lower function up to `divider`, the upper one above.
+struct Slot {
+    top: usize,
+    bottom: usize,
+    divider: f64,
+}
+
+/// Walker's alias method in Vose's form, with the reference's queues.
+fn slots(weights: &[f64]) -> Result<Vec<Slot>, Refusal> {
+    let total = weights.iter().fold((0.0, 0.0), kahan);
+    let total: f64 = total.0 - total.1;
+    if !(total > 0.0 && total.is_finite()) || weights.iter().any(|weight| *weight < 0.0) {
+        return Err(Refusal::new("the weights must not be negative, and one must be positive"));
+    }
+    let count = weights.len() as f64;
+    let mut small = VecDeque::new();
+    let mut large = VecDeque::new();
+    for (place, weight) in weights.iter().enumerate() {
+        let share = weight / total * count;
+        if share < 1.0 { &mut small } else { &mut large }.push_back((place, share));
+    }
+    let mut slots = Vec::new();
+    while let (Some(low), Some(high)) = (small.front().copied(), large.front().copied()) {
+        small.pop_front();
+        large.pop_front();
+        slots.push(Slot { top: high.0, bottom: low.0, divider: low.1 });
+        let rest = high.1 + low.1 - 1.0;
+        if rest < 1.0 { &mut small } else { &mut large }.push_back((high.0, rest));
+    }
+    slots.extend(large.into_iter().chain(small).map(|(place, _)| Slot {
+        top: place,
+        bottom: place,
+        divider: 1.0,
+    }));
+    for (place, slot) in slots.iter_mut().enumerate() {
+        let from = place as f64;
+        slot.divider = from + slot.divider * ((from + 1.0) - from);
+    }
+    Ok(slots)
+}
+
+/// A step of `DoubleStream.sum`: the sum so far and what it is too large by.
+fn kahan((sum, excess): (f64, f64), value: &f64) -> (f64, f64) {
+    let corrected = value - excess;
+    let next = sum + corrected;
+    (next, (next - sum) - corrected)
+}
+
+static FLOW: FunctionRow = FunctionRow {
+    name: "Flow",
+    category: Category::Choice,
+    doc: "functions one after the other, as one argument of another function",
+    notes: "NoSQLBench takes the first form of each function; write `long->Hash()->long` to choose",
+    examples: &[
+        Example("Flow(long->Hash()->long,long->Mod(10L)->long)", 1, "4"),
+        Example("Template('{}',Flow(NumberNameToString(),Prefix('n-')))", 1, "n-one"),
+    ],
+    overloads: &[Overload::new("functionadapters", Type::Long, Type::Object, forms::OBJECTS, |arguments| {
+        let first = arguments.nested(0)?;
+        let mut chain = start(first).map_err(|refusal| refusal.at(0))?;
+        let mut previous = first.output;
+        for position in 1..arguments.count() {
+            let next = arguments.nested(position)?;
+            if !next.input.is_primitive() && !previous.may_be(next.input) {
+                return Err(Refusal::new(format!("`{}` takes {}, not {previous}", next.name, next.input))
+                    .at(position));
+            }
+            if let Chain::Object(producer) = &chain {
+                // As between the steps of a recipe: a chain is tried with 1 before it goes on.
+                match producer.value(1, &mut Context::default()) {
+                    Ok(Value::Null) => {
+                        return Err(Refusal::new("for 1 there is no value to go on with").at(position));
+                    }
+                    Ok(_) => {}
+                    Err(error) => return Err(Refusal::new(format!("fails for 1: {error}")).at(position)),
+                }
+            }
+            chain = chain.then(previous, next);
+            previous = next.output;
+        }
+        Ok(match chain {
+            Chain::Long(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Long)),
+            Chain::Int(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Int)),
+            Chain::Double(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Double)),
+            Chain::Object(f) => Function::LongToObject(f),
+        })
+    })],
+    ..FunctionRow::NEW
+};
+
+/// A chain that begins with any function: an int is given the remainder by 2^31 − 1, a double the same number.
+fn start(first: &Nested) -> Result<Chain, Refusal> {
+    if let Some(chain) = Chain::of(&first.function) {
+        return Ok(chain);
+    }
+    let as_it_is: Map<i64, i64> = Arc::new(|v, _: &mut Context| Ok(v));
+    let chain = match first.function {
+        Function::IntToInt(_)
+        | Function::IntToLong(_)
+        | Function::IntToDouble(_)
+        | Function::IntToObject(_) => {
+            Chain::Int(Arc::new(|v, _: &mut Context| Ok((v % i64::from(i32::MAX)) as i32)))
+        }
+        _ => Chain::Long(as_it_is),
+    };
+    let given = if let Chain::Int(_) = chain { Type::Int } else { Type::Long };
+    if !first.input.is_primitive() && !given.may_be(first.input) {
+        return Err(Refusal::new(format!("`{}` takes {}, not the cycle number", first.name, first.input)));
+    }
+    Ok(chain.then(given, first))
+}
+
+static LONG_FLOW: FunctionRow = FunctionRow {
+    name: "LongFlow",
+    category: Category::Choice,
+    doc: "functions from long to long one after the other",
+    examples: &[Example("LongFlow(long->Add(1L)->long,long->Mul(2L)->long)", 1, "4")],
+    overloads: &[Overload::long_to_long(
+        &[Constructor::with_rest(&[], Type::LongUnaryOperator)],
+        |arguments| {
+            let functions = all(arguments, |function| match function {
+                Function::LongToLong(f) => Some(f.clone()),
+                _ => None,
+            })?;
+            Ok(Function::long_to_long(move |v, context| functions.iter().try_fold(v, |v, f| f(v, context))))
+        },
+    )],
+    ..FunctionRow::NEW
+};
+
+static INT_FLOW: FunctionRow = FunctionRow {
+    name: "IntFlow",
+    category: Category::Choice,
+    doc: "functions from int to int one after the other",
+    examples: &[Example("ToInt(); IntFlow(int->Add(1)->int,int->Mul(2)->int)", 1, "4")],
+    overloads: &[Overload::int_to_int(&[Constructor::with_rest(&[], Type::IntUnaryOperator)], |arguments| {
+        let functions = all(arguments, |function| match function {
+            Function::IntToInt(f) => Some(f.clone()),
+            _ => None,
+        })?;
+        Ok(Function::int_to_int(move |v, context| functions.iter().try_fold(v, |v, f| f(v, context))))
+    })],
+    ..FunctionRow::NEW
+};
+
+static STRING_FLOW: FunctionRow = FunctionRow {
+    name: "StringFlow",
+    category: Category::Choice,
+    doc: "functions of texts one after the other",
+    examples: &[Example("NumberNameToString(); StringFlow(Prefix('a'),Suffix('b'))", 1, "aoneb")],
+    overloads: &[Overload::new(
+        "unary_string",
+        Type::String,
+        Type::String,
+        &[Constructor::with_rest(&[], Type::Function)],
+        |arguments| {
+            let functions = all(arguments, |function| match function {
+                Function::ObjectToObject(f) => Some(f.clone()),
+                _ => None,
+            })?;
+            Ok(Function::object_to_object(move |value, context| {
+                functions.iter().try_fold(value, |value, f| f.value(value, context))
+            }))
+        },
+    )],
+    ..FunctionRow::NEW
+};
+
+/// All arguments, functions of one kind.
+fn all<T>(arguments: &Arguments<'_>, kind: impl Fn(&Function) -> Option<T>) -> Result<Vec<T>, Refusal> {
+    (0..arguments.count())
+        .map(|position| {
+            let nested = arguments.nested(position)?;
+            kind(&nested.function).ok_or_else(|| {
+                Refusal::new(format!(
+                    "`{}` is a function from {} to {}",
+                    nested.name, nested.input, nested.output
+                ))
+                .at(position)
+            })
+        })
+        .collect()
+}
+
+static TO_LONG_FUNCTION: FunctionRow = FunctionRow {
+    name: "ToLongFunction",
+    category: Category::Choice,
+    doc: "what a function yields, as an object",
+    examples: &[Example("ToLongFunction(NumberNameToString())", 1, "one")],
+    overloads: &[Overload::new(
+        "functionadapters",
+        Type::Long,
+        Type::Object,
+        &[
+            Constructor::of(&[Type::LongFunction]),
+            Constructor::of(&[Type::LongToDoubleFunction]),
+            Constructor::of(&[Type::LongToIntFunction]),
+            Constructor::of(&[Type::Function]),
+            Constructor::of(&[Type::LongUnaryOperator]),
+        ],
+        |arguments| Ok(Function::LongToObject(arguments.producer(0)?)),
+    )],
+    ..FunctionRow::NEW
+};
+
+static TO_LONG_UNARY_OPERATOR: FunctionRow = FunctionRow {
+    name: "ToLongUnaryOperator",
+    category: Category::Choice,
+    doc: "what a function yields, as a long",
+    examples: &[Example("ToLongUnaryOperator(long->Add(1L)->long)", 1, "2")],
+    overloads: &[Overload::new(
+        "functionadapters",
+        Type::Long,
+        Type::Long,
+        &[
+            Constructor::of(&[Type::LongUnaryOperator]),
+            Constructor::of(&[Type::Function]),
+            Constructor::of(&[Type::LongFunction]),
+        ],
+        |arguments| {
+            if let Function::LongToLong(f) = &arguments.nested(0)?.function {
+                return Ok(Function::LongToLong(f.clone()));
+            }
+            let f = arguments.producer(0)?;
+            Ok(Function::long_to_long(move |v, context| as_long(&f.value(v, context)?)))
+        },
+    )],
+    ..FunctionRow::NEW
+};
+
+fn as_long(value: &Value) -> Eval<i64> {
+    match value {
+        Value::Long(long) => Ok(*long),
+        other => Err(EvalError::wrong_class(other, "Long")),
+    }
+}
