@@ -9,6 +9,20 @@ use nbrs::span::Text;
 use std::hint::black_box;
 use std::time::Duration;
 
+/// Flows of numbers, of which no text is made.
+const NUMBERS: &[(&str, &str)] = &[
+    ("three functions", "Add(3); Mul(7L); Mod(1000000)"),
+    ("hashed key", "Hash(); Mod(1000000000)"),
+    ("expression", "Expr('cycle * 3 + 1')"),
+    ("saved and loaded", "Save('a'); Add(1); Load('a')"),
+];
+
+/// Values that go into BSON without a text.
+const DOCUMENTS: &[(&str, &str)] = &[
+    ("list of ten", "ListSizedStepped(10,Identity())"),
+    ("map of five", "MapSizedStepped(5,NumberNameToString(),Identity())"),
+];
+
 const RECIPES: &[(&str, &str)] = &[
     ("key of rampup", "Mod(1000000000); ToString()"),
     ("key of main", "Uniform(0,1000000000); ToString() -> String"),
@@ -50,6 +64,43 @@ fn per_cycle(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn numbers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("number of a cycle");
+    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
+    for (name, recipe) in NUMBERS {
+        let program = compiled(recipe);
+        let mut context = Context::default();
+        let mut cycle = 0;
+        group.bench_function(*name, |bencher| {
+            bencher.iter(|| {
+                cycle += 1;
+                program.eval(black_box(cycle), &mut context)
+            });
+        });
+    }
+    group.finish();
+}
+
+fn documents(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("BSON of a cycle");
+    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
+    for (name, recipe) in DOCUMENTS {
+        let program = compiled(recipe);
+        let mut context = Context::default();
+        let mut out = Vec::new();
+        let mut cycle = 0;
+        group.bench_function(*name, |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                cycle += 1;
+                program.write_bson(black_box(cycle), &mut context, &mut out).expect("BSON holds it");
+                out.len()
+            });
+        });
+    }
+    group.finish();
+}
+
 fn image(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("image");
     group.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_millis(500)).sample_size(10);
@@ -64,5 +115,5 @@ fn image(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, per_cycle, image);
+criterion_group!(benches, numbers, per_cycle, documents, image);
 criterion_main!(benches);

@@ -80,7 +80,10 @@ static TO_INT: FunctionRow = FunctionRow {
         }),
         Overload::new("unary_int", Type::Object, Type::BoxedInt, forms::NONE, |_| {
             Ok(transform(|value| match value {
+                // The texts of these are no integers, so that the reference fails.
                 Value::Bool(bool) => Ok(Value::Int(i32::from(bool))),
+                Value::Float(v) => Ok(Value::Int((f64::from(v) % f64::from(i32::MAX)) as i32)),
+                Value::Double(v) => Ok(Value::Int((v % f64::from(i32::MAX)) as i32)),
                 value => {
                     not_null(&value)?;
                     let text = value.text();

@@ -631,4 +631,58 @@ op: placeholder
             }
         }
     }
+
+    #[test]
+    fn values_of_a_map_keep_their_types_and_unset_fields_are_left_out() {
+        let yaml = "bindings:
+  list: ListSizedStepped(2,Identity())
+  map: MapFunctions(NumberNameToString(),Identity())
+  odd: Mod(2); UnsetIfEq(0L)
+  byte: ToByte()
+  decimal: ToBigDecimal(2)
+op:
+  insert: c
+  documents:
+    - {l: \"{list}\", m: \"{map}\", o: \"{odd}\", b: \"{byte}\", d: \"{decimal}\"}
+  around: [\"{odd}\", 1]
+";
+        let op = op_templates(yaml).remove(0);
+        let plan = compile(&op, Form::Command).unwrap_or_else(|e| panic!("{e:?}")).plan;
+        let Body::Command(command) = plan.body else { panic!("not a command") };
+        for (cycle, expected) in [
+            (
+                1,
+                concat!(
+                    r#"{"insert":"c","documents":[{"l":[{"$numberLong":"1"},{"$numberLong":"2"}],"#,
+                    r#""m":{"one":{"$numberLong":"1"}},"o":{"$numberLong":"1"},"b":{"$numberInt":"1"},"#,
+                    r#""d":{"$numberDecimal":"0.01"}}],"around":[{"$numberLong":"1"},{"$numberInt":"1"}]}"#
+                ),
+            ),
+            (
+                2,
+                concat!(
+                    r#"{"insert":"c","documents":[{"l":[{"$numberLong":"2"},{"$numberLong":"3"}],"#,
+                    r#""m":{"two":{"$numberLong":"2"}},"b":{"$numberInt":"2"},"#,
+                    r#""d":{"$numberDecimal":"0.02"}}],"around":[null,{"$numberInt":"1"}]}"#
+                ),
+            ),
+        ] {
+            let bytes = fast(&command, cycle).expect("its structure is known");
+            assert_eq!(crate::plan::extended_json::canonical(&bytes).expect("BSON"), expected);
+        }
+    }
+
+    #[test]
+    fn an_unset_field_of_an_op_text_is_left_out() {
+        let mut op = op_templates("bindings: {none: Unset()}\nop: placeholder\n").remove(0);
+        let text = crate::span::Text::of_source("op text", "{insert: 'c', a: {none}, b: [{none}]}");
+        op.op.insert("stmt".to_owned(), Node { data: Data::Text(text), location: None });
+        let plan = compile(&op, Form::Command).unwrap_or_else(|e| panic!("{e:?}")).plan;
+        let Body::Command(command) = plan.body else { panic!("not a command") };
+        let bytes = fast(&command, 0).expect("its structure is known");
+        assert_eq!(
+            crate::plan::extended_json::canonical(&bytes).expect("BSON"),
+            r#"{"insert":"c","b":[null]}"#
+        );
+    }
 }
