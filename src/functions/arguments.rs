@@ -76,6 +76,10 @@ impl Argument {
             (Argument::Function(nested), Type::Only(name)) => {
                 (nested.name == name).then_some(super::Match::Direct)
             }
+            // Its class is not the interface, but implements it.
+            (Argument::Function(_), _) => {
+                self.kind().fits(parameter).map(|fit| fit.max(super::Match::Converted))
+            }
             (Argument::Null, _) => (parameter == Type::Object).then_some(super::Match::Direct),
             _ => self.kind().fits(parameter),
         }

@@ -430,12 +430,12 @@ pub(super) fn remainder_of_int(v: i32, x: i32) -> Eval<i32> {
 }
 
 /// `Math.min`: NaN if either is, and −0.0 is less than 0.0.
-fn min(a: f64, b: f64) -> f64 {
+pub(super) fn min(a: f64, b: f64) -> f64 {
     if a.is_nan() || a < b || a == 0.0 && b == 0.0 && a.is_sign_negative() { a } else { b }
 }
 
 /// `Math.max`, likewise.
-fn max(a: f64, b: f64) -> f64 {
+pub(super) fn max(a: f64, b: f64) -> f64 {
     -min(-a, -b)
 }
 

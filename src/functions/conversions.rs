@@ -173,6 +173,9 @@ static TO_FLOAT: FunctionRow = FunctionRow {
         Overload::new("conversions.from_string", Type::String, Type::BoxedFloat, forms::NONE, |_| {
             Ok(of_text(|text| read(parse_float(text).map(Value::Float), text, "number")))
         }),
+        Overload::ours(Type::BoxedBoolean, Type::BoxedFloat, forms::NONE, |_| {
+            Ok(of_bool(|bool| Value::Float(f32::from(u8::from(bool)))))
+        }),
     ],
     ..FunctionRow::NEW
 };

@@ -4,7 +4,7 @@
 use super::function::Transform;
 use super::{
     Argument, Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow,
-    Overload, Producer, Refusal, Type, forms, ranges,
+    Overload, Producer, Refusal, Type, arithmetic, forms, ranges,
 };
 use crate::value::Value;
 use std::borrow::Cow;
@@ -903,8 +903,8 @@ impl Statistics {
         let sum = self.sum + corrected;
         self.lost = (sum - self.sum) - corrected;
         self.sum = sum;
-        self.min = if value.is_nan() { value } else { self.min.min(value) };
-        self.max = if value.is_nan() { value } else { self.max.max(value) };
+        self.min = arithmetic::min(self.min, value);
+        self.max = arithmetic::max(self.max, value);
     }
 
     fn total(&self) -> f64 {

@@ -640,11 +640,12 @@ op: placeholder
   odd: Mod(2); UnsetIfEq(0L)
   byte: ToByte()
   decimal: ToBigDecimal(2)
-op:
-  insert: c
-  documents:
-    - {l: \"{list}\", m: \"{map}\", o: \"{odd}\", b: \"{byte}\", d: \"{decimal}\"}
-  around: [\"{odd}\", 1]
+ops:
+  op1:
+    insert: c
+    documents:
+      - {l: \"{list}\", m: \"{map}\", o: \"{odd}\", b: \"{byte}\", d: \"{decimal}\"}
+    around: [\"{odd}\", 1]
 ";
         let op = op_templates(yaml).remove(0);
         let plan = compile(&op, Form::Command).unwrap_or_else(|e| panic!("{e:?}")).plan;
