@@ -129,7 +129,12 @@ fn a_file_of_arguments_stands_for_its_lines() {
     let ran = place.run(&["--argsfile", "b.args"]);
     assert_eq!(ran.ok().stdout, "0 and a blank\n1 and a blank\n");
     assert_eq!(place.run(&["run", "--argsfile=b.args"]).code, 2, "the words stand where the option does");
-    for (file, part) in [("none.args", "cannot read `none.args`"), ("c.args", "names another one")] {
+    for (file, part) in [
+        ("none.args", "cannot read `none.args`"),
+        (".", "cannot read `.`"),
+        ("/dev/zero", "no file of arguments"),
+        ("c.args", "names another one"),
+    ] {
         place.file("c.args", "--argsfile b.args\n");
         assert!(refused(&place, &["run", "--argsfile", file]).contains(part));
     }
@@ -672,4 +677,40 @@ fn everything_that_is_wrong_with_an_activity_is_said_at_once() {
         assert!(said.contains(part), "no `{part}` in\n{said}");
     }
     assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 12, "{said}");
+}
+
+#[test]
+fn no_template_is_left_in_any_output_however_a_workload_is_reached() {
+    let place = Place::new();
+    std::fs::create_dir(place.path().join("mine")).expect("a folder");
+    place.file(
+        "mine/f.yaml",
+        "description: a TEMPLATE(word,plain) one\nscenarios:\n  default:\n    s: run driver=stdout tags==block:TEMPLATE(b,x) cycles=<<n:2>>\n\
+         bindings: {k: 'Mod(TEMPLATE(m,TEMPLATE(o,4)))'}\nblocks:\n  x:\n    params: {ratio: '${q:1}'}\n    ops: {o: \"TEMPLATE(word,plain) {k}\\n\"}\n",
+    );
+    let absolute = place.path().join("mine/f.yaml");
+    let absolute = absolute.to_str().expect("UTF-8");
+    let workload = format!("workload={absolute}");
+    let rows: &[&[&str]] = &[
+        &["mine/f"],
+        &["f", "--include", "mine"],
+        &[absolute, "default"],
+        &["run", "workload=mine/f.yaml", "driver=stdout"],
+        &["run", &workload, "driver=stdout", "word=other", "m=9"],
+        &["show", "workload=mine/f", "driver=stdout"],
+        &["describe", "workload=mine/f", "--json"],
+        &["plan", "mine/f", "--json"],
+        &["check", "mine/f.yaml"],
+        &["help", "workload", "mine/f"],
+        &["--list-scenarios", "--include", "mine"],
+        &["--list-workloads", "--include", "mine"],
+    ];
+    for words in rows {
+        let ran = place.run(words);
+        for text in [&ran.ok().stdout, &ran.stderr] {
+            for form in ["TEMPLATE(", "<<", "${", "UNSET"] {
+                assert!(!text.contains(form), "{words:?}: `{form}` in\n{text}");
+            }
+        }
+    }
 }

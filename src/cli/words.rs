@@ -260,7 +260,11 @@ fn with_args_files(args: &[OsString]) -> Result<Vec<OsString>, Diagnostic> {
         let shown = file.to_string_lossy().into_owned();
         let mut text = String::new();
         std::fs::File::open(&file)
-            .and_then(|file| file.take(MAX_ARGS_FILE).read_to_string(&mut text))
+            .and_then(|file| file.take(MAX_ARGS_FILE + 1).read_to_string(&mut text))
+            .and_then(|length| match length as u64 > MAX_ARGS_FILE || text.contains('\0') {
+                true => Err(std::io::Error::other("this is no file of arguments, one a line")),
+                false => Ok(()),
+            })
             .map_err(|error| Diagnostic::error(format!("--argsfile: cannot read `{shown}`: {error}")))?;
         let whole = Text::of_source(shown, text.as_str());
         let mut start = 0;
