@@ -284,6 +284,8 @@ mod tests {
             ("none == null", "Boolean true"),
             ("'u' + cycle", "String u9007199254740993"),
             ("1 + 2 + 'x'", "String 3x"),
+            ("true + 1", "String true1"),
+            ("none + 1", "String null1"),
             ("\"it's\" + ' \\'quoted\\''", "String it's 'quoted'"),
             ("name - 1", "ClassCastException"),
             ("small && true", "ClassCastException"),

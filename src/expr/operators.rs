@@ -142,7 +142,8 @@ fn mismatch(operator: Operator, left: &Value, right: &Value) -> Fault {
 
 pub(super) fn apply(operator: Operator, left: Value, right: Value) -> Result<Value, Fault> {
     let is_text = |value: &Value| value.as_text().is_some();
-    if operator == Operator::Add && (is_text(&left) || is_text(&right)) {
+    let is_word = |value: &Value| is_text(value) || matches!(value, Value::Null | Value::Bool(_));
+    if operator == Operator::Add && (is_word(&left) || is_word(&right)) {
         let mut joined = Vec::new();
         left.write_text(&mut joined);
         right.write_text(&mut joined);
