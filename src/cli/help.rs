@@ -81,6 +81,9 @@ fn option(arg: &clap::Arg) -> (String, String) {
 /// The row of a function; the error names the nearest.
 pub fn function_row(name: &str) -> Result<&'static FunctionRow, Diagnostic> {
     functions::find(name).ok_or_else(|| {
+        if let Some(why) = functions::why_refused(name) {
+            return Diagnostic::error(format!("nbrs has no function `{name}`: {why}"));
+        }
         let error = if functions::is_known_to_reference(name) {
             Diagnostic::error(format!("this version of nbrs has no function `{name}`"))
         } else {
