@@ -396,21 +396,24 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
             Err(errors) => faults.extend(errors),
         }
     }
+    let ratio_place =
+        |op: Option<&OpTemplate>| op.and_then(|op| field(op, "ratio")).and_then(|node| node.location.clone());
     if prepared.is_empty() && faults.is_empty() {
         faults.push(
             Diagnostic::error("every selected op has ratio 0: there is nothing to run")
+                .at(ratio_place(ops.first()))
                 .help("give one of them a `ratio` of at least 1"),
         );
     }
     let ratios: Vec<u64> = prepared.iter().map(|op| op.ratio).collect();
     let length = ratios.iter().try_fold(0u64, |sum, r| sum.checked_add(*r)).unwrap_or(u64::MAX);
     let sequence = if length > sequence::MAX_LENGTH {
-        faults.push(Diagnostic::error(format!("the ratios of the selected ops add up to {length}")).help(
-            format!(
-                "a sequence holds at most {} ops: divide the ratios by a common factor",
-                sequence::MAX_LENGTH
-            ),
-        ));
+        let largest = ops.iter().zip(&chosen).max_by_key(|(_, (_, ratio))| *ratio).map(|(op, _)| op);
+        let error = Diagnostic::error(format!("the ratios of the selected ops add up to {length}"));
+        faults.push(error.at(ratio_place(largest)).help(format!(
+            "a sequence holds at most {} ops: divide the ratios by a common factor",
+            sequence::MAX_LENGTH
+        )));
         Vec::new()
     } else {
         sequence::table(&ratios, sequencer)

@@ -2,6 +2,7 @@
 
 use crate::span::{Diagnostic, Source, Text, nearest};
 use rust_embed::RustEmbed;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -204,24 +205,33 @@ fn search_folders(includes: &[PathBuf]) -> Vec<PathBuf> {
     includes.iter().cloned().chain([PathBuf::from(LOCAL_FOLDER)]).collect()
 }
 
-/// All workload files below a folder, sorted; what cannot be read is passed over, since nobody asked for it.
+/// All workload files below a folder, sorted; what cannot be read is passed over, since nobody asked for it. A
+/// folder that links lead to again is looked into once, and what is no file (a pipe would wait for a writer) is
+/// none.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let Ok(entry) = entry else { continue };
-            let path = entry.path();
+    fn walk(folder: &Path, depth: usize, seen: &mut HashSet<PathBuf>, found: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::canonicalize(folder).and_then(|real| {
+            if !seen.insert(real) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            fs::read_dir(folder)
+        }) else {
+            return;
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
             if path.is_dir() {
                 if depth < MAX_DEPTH {
-                    let _ = walk(&path, depth + 1, found);
+                    walk(&path, depth + 1, seen, found);
                 }
-            } else if has_extension(&path, EXTENSIONS) {
+            } else if has_extension(&path, EXTENSIONS) && path.is_file() {
                 found.push(path);
             }
         }
-        Ok(())
     }
     let mut found = Vec::new();
-    let _ = walk(folder, 0, &mut found);
+    walk(folder, 0, &mut HashSet::new(), &mut found);
     found.sort();
     found
 }
@@ -304,6 +314,21 @@ mod tests {
         assert!(find("z/mine", &includes).is_err());
         let listed: Vec<String> = list(&includes).iter().map(Place::shown).collect();
         assert!(listed.iter().any(|name| name.ends_with("mine.yaml")), "{listed:?}");
+    }
+
+    #[test]
+    fn links_in_a_ring_and_pipes_do_not_hold_up_the_search() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("below");
+        fs::create_dir(&below).expect("a folder");
+        fs::write(below.join("a.yaml"), "ops: x\n").expect("a file");
+        std::os::unix::fs::symlink(folder.path(), below.join("up")).expect("a link");
+        std::os::unix::fs::symlink("gone.yaml", below.join("gone.yaml")).expect("a link");
+        let pipe = below.join("pipe.yaml");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .expect("a pipe");
+        assert_eq!(files_below(folder.path()), [below.join("a.yaml")]);
+        assert!(find(pipe.to_str().expect("UTF-8"), &[]).is_err());
     }
 
     #[test]
