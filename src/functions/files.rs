@@ -1,14 +1,18 @@
 //! Functions that read a file, once, when they are built: the user's file of that name below the working
 //! directory, else the one that is bundled.
 
+use super::function::Transform;
 use super::image::Image;
+use super::java_regex::JavaRegex;
 use super::{
-    Arguments, Category, Constructor, EvalError, Example, Function, FunctionRow, Map, Overload, Refusal, Type,
+    Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Map, Overload,
+    Refusal, Type, hash, ranges,
 };
-use super::{hash, ranges};
+use crate::value::{self, JavaHashMap, Value};
 use rust_embed::RustEmbed;
 use std::io::{ErrorKind, Read};
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Data files that come with the program, under `data/` for recipes.
 #[derive(RustEmbed)]
@@ -111,7 +115,8 @@ pub fn table(name: &str) -> Result<Table, Refusal> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
     let header = fields(reader.headers().map_err(wrong)?);
-    let rows = reader.records().map(|record| Ok(fields(&record.map_err(wrong)?))).collect::<Result<_, _>>()?;
+    let rows =
+        reader.records().map(|record| Ok(fields(&record.map_err(wrong)?))).collect::<Result<_, _>>()?;
     Ok(Table { header, rows })
 }
 
@@ -179,7 +184,8 @@ static HASHED_FILE_EXTRACT_TO_STRING: FunctionRow = FunctionRow {
             Constructor::of(&[Type::String, Type::Object]),
         ],
         |arguments| {
-            let sizes = if arguments.count() == 3 { sizes_between(arguments, 1)? } else { arguments.size(1)? };
+            let sizes =
+                if arguments.count() == 3 { sizes_between(arguments, 1)? } else { arguments.size(1)? };
             extracts(arguments.text(0)?, sizes).map_err(|refusal| refusal.at(0))
         },
     )],
@@ -295,14 +301,18 @@ static HASHED_LINE_TO_INT: FunctionRow = FunctionRow {
             .enumerate()
             .map(|(position, line)| {
                 value::parse_int(line).ok_or_else(|| {
-                    Refusal::new(format!("line {} of `{name}` is not a 32-bit integer: {line:?}", position + 1))
-                        .at(0)
+                    Refusal::new(format!(
+                        "line {} of `{name}` is not a 32-bit integer: {line:?}",
+                        position + 1
+                    ))
+                    .at(0)
                 })
             })
             .collect::<Result<Vec<i32>, Refusal>>()?;
         Ok(Function::long_to_int(move |v, _| {
             let count = values.len() as i64;
-            let position = i64::from(hash::int(v)).checked_rem(count).ok_or_else(EvalError::division_by_zero)?;
+            let position =
+                i64::from(hash::int(v)).checked_rem(count).ok_or_else(EvalError::division_by_zero)?;
             Ok(values.get(position as usize).copied().unwrap_or_default())
         }))
     })],
@@ -315,9 +325,13 @@ fn hashed_lines(
     arguments: &Arguments<'_>,
 ) -> Result<impl Fn(i64) -> Eval<Vec<Value>> + Send + Sync + 'static, Refusal> {
     let lines = HashedLine::of(arguments)?;
-    let sizes = ranges::long_between(arguments.long(1)?, arguments.long(2)?)?;
+    let (least, most) = (i64::from(arguments.int(1)?), i64::from(arguments.int(2)?));
+    if most < least {
+        return Err(Refusal::new("the least size is above the greatest").help("write the least size first"));
+    }
     Ok(move |v: i64| {
-        (0..sizes(v)?).map(|i| Ok(Value::Text(lines.line(v.wrapping_add(i))?.to_owned()))).collect()
+        let size = least + hash::long(v) % (most - least + 1);
+        (0..size).map(|i| Ok(Value::Text(lines.line(v.wrapping_add(i))?.to_owned()))).collect()
     })
 }
 
@@ -353,9 +367,11 @@ static HASHED_LINE_TO_STRING_SET: FunctionRow = FunctionRow {
         |arguments| {
             let lines = hashed_lines(arguments)?;
             Ok(Function::long_to_object(move |v, _| {
-                let mut set = JavaHashMap::new();
-                lines(v)?.into_iter().for_each(|line| set.add(line));
-                Ok(set.into_set())
+                let mut set = JavaHashMap::default();
+                for line in lines(v)? {
+                    set.put(line, ());
+                }
+                Ok(Value::Set(set.into_pairs().into_iter().map(|(line, ())| line).collect()))
             }))
         },
     )],
@@ -523,7 +539,7 @@ static DIRECTORY_LINES: FunctionRow = FunctionRow {
     notes: "the input does not matter: all threads draw from one sequence. Folders are followed ten deep, files \
             are in the order of their paths, and each is read when its turn comes",
     pure: false,
-    examples: &[],
+    examples: &[Example("DirectoryLines('scenarios/data','.*/variable_words[.]txt')", 0, "EXAMPLE_MODLINE")],
     overloads: &[Overload::new(
         "from_long.to_string",
         Type::Long,
@@ -575,8 +591,7 @@ impl DirectoryCursor {
 
     fn open_next(&mut self) -> Result<(), Refusal> {
         let Some(path) = self.paths.get(self.next_path) else { return Ok(()) };
-        self.lines =
-            read(path)?.lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
+        self.lines = read(path)?.lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
         self.next_path += 1;
         Ok(())
     }

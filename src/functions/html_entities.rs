@@ -91,7 +91,10 @@ pub fn decode(text: &str, out: &mut Vec<u8>) -> super::Eval<()> {
 
 fn character(entity: &str) -> super::Eval<Option<char>> {
     let Some(number) = entity.strip_prefix('#') else {
-        return Ok(ENTITIES.iter().find(|(_, name)| *name == entity).and_then(|(code, _)| char::from_u32(*code)));
+        return Ok(ENTITIES
+            .iter()
+            .find(|(_, name)| *name == entity)
+            .and_then(|(code, _)| char::from_u32(*code)));
     };
     let (digits, radix) = match number.strip_prefix(['x', 'X']) {
         Some(digits) => (digits, 16),

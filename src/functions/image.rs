@@ -281,14 +281,21 @@ fn shared_image(set: Vec<char>, size: usize, seed: i64) -> Result<Arc<Image>, Re
     Ok(image)
 }
 
+/// The characters of an image that none are named for.
+const DEFAULT_SET: &str = "a-zA-Z0-9 ";
+const SLICE_NOTES: &str = "lengths count characters where the set is given, and UTF-16 units where a function \
+                           makes the text; a slice never holds half a character. A size above that of the whole \
+                           text gives the whole text";
+
 /// The functions of this family.
-pub static ROWS: &[&FunctionRow] = &[&CHAR_BUF_IMAGE];
+pub static ROWS: &[&FunctionRow] = &[&CHAR_BUF_IMAGE, &CHAR_BUFFER_EXTRACT];
 
 static CHAR_BUF_IMAGE: FunctionRow = FunctionRow {
     name: "CharBufImage",
     category: Category::Text,
     doc: "a slice of a long random-looking text that is made once: from a set of characters (or a function's \
           texts), so many characters long, with a size that may vary",
+    notes: SLICE_NOTES,
     examples: &[
         Example("CharBufImage('abc',100,5)", 0, "bccca"),
         Example("CharBufImage('A-Za-z0-9',1000,HashRange(2,4)); ToString()", 0, "aCk"),
@@ -326,13 +333,52 @@ fn char_buf_image(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
             shared_image(character_set(spec).map_err(|refusal| refusal.at(0))?, size, seed)?
         }
         Some(Argument::Function(_)) => Arc::new(image_of_function(&arguments.producer(0)?, size, seed)?),
-        _ if arguments.count() == 1 => shared_image(character_set("a-zA-Z0-9 ")?, size, seed)?,
+        _ if arguments.count() == 1 => shared_image(character_set(DEFAULT_SET)?, size, seed)?,
         _ => {
             return Err(Refusal::new("the characters must be a text or a function").at(0));
         }
     };
     Ok(Function::LongToObject(Arc::new(Slices { image, lengths })))
 }
+
+static CHAR_BUFFER_EXTRACT: FunctionRow = FunctionRow {
+    name: "CharBufferExtract",
+    category: Category::Text,
+    doc: "a random-looking slice of a text that is made once: a number says how many random-looking letters, \
+          digits and blanks, a function makes it for 0; the slice's size is a number or a function",
+    notes: SLICE_NOTES,
+    examples: &[
+        Example("CharBufferExtract(1000,5)", 1, "EXAMPLE_EXTRACT"),
+        Example("CharBufferExtract(AlphaNumericString(50),HashRange(2,4))", 1, "EXAMPLE_EXTRACT"),
+    ],
+    overloads: &[Overload::new(
+        "from_long.to_charbuffer",
+        Type::Long,
+        Type::CharBuffer,
+        &[Constructor::of(&[Type::Object, Type::Object])],
+        |arguments| {
+            let lengths = arguments.size(1)?;
+            let image = if let Some(Argument::Function(nested)) = arguments.get(0) {
+                let made = arguments
+                    .producer(0)?
+                    .value(0, &mut Context::default())
+                    .map_err(|error| Refusal::new(format!("`{}` fails for 0: {error}", nested.name)).at(0))?;
+                let text = made.as_text().ok_or_else(|| {
+                    Refusal::new(format!("`{}` makes a {}, not a text", nested.name, made.type_name())).at(0)
+                })?;
+                Arc::new(Image::utf16(text.to_owned()))
+            } else {
+                let size = arguments.size(0)?(0, &mut Context::default())
+                    .ok()
+                    .and_then(|size| usize::try_from(size).ok())
+                    .ok_or_else(|| Refusal::new("the size of the text is negative").at(0))?;
+                shared_image(character_set(DEFAULT_SET)?, size, 0)?
+            };
+            Ok(Function::LongToObject(Arc::new(Slices { image, lengths })))
+        },
+    )],
+    ..FunctionRow::NEW
+};
 
 /// Slices of an image.
 struct Slices {

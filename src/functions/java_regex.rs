@@ -32,7 +32,7 @@ impl JavaRegex {
 
     /// The matches from left to right, as `Matcher.find` gives them: after an empty match the search goes on
     /// one character further, and an empty match may stand right behind another.
-    fn each<'t>(&self, text: &'t str, mut found: impl FnMut(&Captures<'t>) -> Eval<()>) -> Eval<()> {
+    fn each<'t>(&self, text: &'t str, mut found: impl FnMut(&Captures<'t, str>) -> Eval<()>) -> Eval<()> {
         let mut from = 0;
         while from <= text.len() {
             let Some(captures) = self.find.captures_from_pos(text, from).map_err(|error| too_hard(&error))?
@@ -126,10 +126,9 @@ impl Replacement {
                         Some('{') => {
                             rest.next();
                             let name: String = rest.by_ref().take_while(|c| *c != '}').collect();
-                            regex
-                                .capture_names()
-                                .position(|known| known == Some(name.as_str()))
-                                .ok_or_else(|| format!("the replacement names a group `{name}` that is not there"))?
+                            regex.capture_names().position(|known| known == Some(name.as_str())).ok_or_else(
+                                || format!("the replacement names a group `{name}` that is not there"),
+                            )?
                         }
                         Some(digit) if digit.is_ascii_digit() => {
                             let mut group = 0;
@@ -142,7 +141,9 @@ impl Replacement {
                                 group = longer;
                                 rest.next();
                                 if group >= groups {
-                                    return Err(format!("the replacement has `${group}`, but there is no such group"));
+                                    return Err(format!(
+                                        "the replacement has `${group}`, but there is no such group"
+                                    ));
                                 }
                                 if group == 0 {
                                     break;
@@ -150,7 +151,10 @@ impl Replacement {
                             }
                             group
                         }
-                        _ => return Err("a `$` in the replacement must be followed by a group: write `\\$`".to_owned()),
+                        _ => {
+                            return Err("a `$` in the replacement must be followed by a group: write `\\$`"
+                                .to_owned());
+                        }
                     };
                     if !text.is_empty() {
                         parts.push(Part::Text(std::mem::take(&mut text)));
@@ -166,7 +170,7 @@ impl Replacement {
         Ok(parts)
     }
 
-    fn write(&self, captures: &Captures<'_>, out: &mut Vec<u8>) -> Eval<()> {
+    fn write(&self, captures: &Captures<'_, str>, out: &mut Vec<u8>) -> Eval<()> {
         let parts = self
             .parts
             .as_ref()
@@ -275,7 +279,7 @@ impl Translator {
                     let before = if self.modes.unix_lines {
                         r"(?<=\n)".to_owned()
                     } else {
-                        format!(r"(?<=[\n\x{{85}}\x{{2028}}\x{{2029}}])|(?<=\r)(?!\n)")
+                        r"(?<=[\n\x{85}\x{2028}\x{2029}])|(?<=\r)(?!\n)".to_owned()
                     };
                     self.out.push_str(&format!(r"(?:\A|(?:{before})(?!\z))"));
                 }
@@ -417,7 +421,10 @@ impl Translator {
                     self.out.push_str("&&");
                 }
                 // A range; the engine knows `--` too, which Java does not.
-                '-' if !first && !matches!(self.peek(0), Some(']' | '-' | '[')) && !self.out.ends_with('-') => {
+                '-' if !first
+                    && !matches!(self.peek(0), Some(']' | '-' | '['))
+                    && !self.out.ends_with('-') =>
+                {
                     self.out.push('-');
                 }
                 c if self.modes.comments && c.is_ascii_whitespace() => {}
@@ -451,7 +458,8 @@ impl Translator {
         for _ in 0..digits {
             let digit = self.next().and_then(|c| c.to_digit(radix));
             code = code * radix
-                + digit.ok_or_else(|| format!("an escape in the regular expression needs {digits} digits"))?;
+                + digit
+                    .ok_or_else(|| format!("an escape in the regular expression needs {digits} digits"))?;
         }
         Ok(code)
     }
@@ -528,18 +536,23 @@ impl Translator {
                     self.at += 1;
                 }
                 // Java lets a group that is not there (yet) match nothing.
-                self.out.push_str(&if group <= self.groups { format!(r"(?:\{group})") } else { r"[^\s\S]".into() });
+                self.out.push_str(&if group <= self.groups {
+                    format!(r"(?:\{group})")
+                } else {
+                    r"[^\s\S]".into()
+                });
             }
             'k' if !in_class => self.out.push_str(r"\k"),
-            'b' if !in_class => self.out.push_str(&format!(
-                "(?:(?<=[{WORD}])(?![{WORD}])|(?<![{WORD}])(?=[{WORD}]))"
-            )),
-            'B' if !in_class => self.out.push_str(&format!(
-                "(?:(?<=[{WORD}])(?=[{WORD}])|(?<![{WORD}])(?![{WORD}]))"
-            )),
+            'b' if !in_class => {
+                self.out.push_str(&format!("(?:(?<=[{WORD}])(?![{WORD}])|(?<![{WORD}])(?=[{WORD}]))"))
+            }
+            'B' if !in_class => {
+                self.out.push_str(&format!("(?:(?<=[{WORD}])(?=[{WORD}])|(?<![{WORD}])(?![{WORD}]))"))
+            }
             'A' | 'z' if !in_class => self.out.push_str(&format!(r"\{c}")),
             'Z' if !in_class => {
-                let modes = std::mem::replace(&mut self.modes, Modes { multiline: false, ..self.modes });
+                let modes = self.modes;
+                self.modes.multiline = false;
                 self.dollar();
                 self.modes = modes;
             }
@@ -634,7 +647,11 @@ mod tests {
             (r"a{2,3}", "x", "aaaa", "xa"),
             ("}]", "x", "}]", "x"),
         ] {
-            assert_eq!(replaced(pattern, replacement, text).as_deref(), Ok(expected), "{pattern} in {text:?}");
+            assert_eq!(
+                replaced(pattern, replacement, text).as_deref(),
+                Ok(expected),
+                "{pattern} in {text:?}"
+            );
         }
     }
 
@@ -651,9 +668,13 @@ mod tests {
 
     #[test]
     fn a_whole_match_is_of_all_the_text() {
-        for (pattern, text, expected) in
-            [("a|ab", "ab", true), (".*e.*", "one", true), ("o", "one", false), ("a$", "a\n", false), ("", "", true)]
-        {
+        for (pattern, text, expected) in [
+            ("a|ab", "ab", true),
+            (".*e.*", "one", true),
+            ("o", "one", false),
+            ("a$", "a\n", false),
+            ("", "", true),
+        ] {
             let regex = JavaRegex::new(pattern).expect(pattern);
             assert_eq!(regex.matches(text), Ok(expected), "{pattern}");
         }

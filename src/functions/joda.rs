@@ -3,17 +3,26 @@
 //!
 //! Letters are those of Joda's `DateTimeFormat`: `G C x w e E Y y D M d a K h H k m s S z Z`.
 
+use super::EvalError;
 use super::zone::{DAY, HOUR, MINUTE, SECOND};
-use super::{Eval, EvalError};
 use crate::value::calendar::{Moment, days_of};
 use crate::value::write_long;
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// How many letters a short name has.
 const SHORT: usize = 3;
 /// Years of two digits are read as those from 50 before this one to 49 behind it.
@@ -47,18 +56,35 @@ enum Item {
     Literal(String),
     Era,
     /// At least and, when read, at most so many digits.
-    Number { field: Field, least: usize, most: usize },
+    Number {
+        field: Field,
+        least: usize,
+        most: usize,
+    },
     /// Exactly so many digits when read.
-    Fixed { field: Field, digits: usize },
+    Fixed {
+        field: Field,
+        digits: usize,
+    },
     TwoDigitYear(Field),
     /// A name: of a month, a weekday or half a day.
-    Name { field: Field, short: bool },
+    Name {
+        field: Field,
+        short: bool,
+    },
     /// Digits of a second behind the point: so many printed, and at most `most` read.
-    Fraction { least: usize, most: usize },
+    Fraction {
+        least: usize,
+        most: usize,
+    },
     /// `+hhmm` or `+hh:mm`.
-    Offset { colon: bool },
+    Offset {
+        colon: bool,
+    },
     ZoneId,
-    ZoneName { short: bool },
+    ZoneName {
+        short: bool,
+    },
 }
 
 /// A pattern, ready to print and read.
@@ -110,8 +136,8 @@ impl Token {
     fn is_number(&self) -> bool {
         match self {
             Token::Letters(letter, count) => match letter {
-                'c' | 'C' | 'x' | 'y' | 'Y' | 'd' | 'h' | 'H' | 'm' | 's' | 'S' | 'e' | 'D' | 'F' | 'w' | 'W'
-                | 'k' | 'K' => true,
+                'c' | 'C' | 'x' | 'y' | 'Y' | 'd' | 'h' | 'H' | 'm' | 's' | 'S' | 'e' | 'D' | 'F' | 'w'
+                | 'W' | 'k' | 'K' => true,
                 'M' => *count <= 2,
                 _ => false,
             },
@@ -169,8 +195,10 @@ impl Pattern {
                 'Z' if count >= 3 => Item::ZoneId,
                 'Z' => Item::Offset { colon: count == 2 },
                 letter => {
-                    return Err(format!("the date pattern has a letter `{letter}` that means nothing: \
-                                        put text between single quotes"));
+                    return Err(format!(
+                        "the date pattern has a letter `{letter}` that means nothing: \
+                                        put text between single quotes"
+                    ));
                 }
             });
         }
@@ -191,7 +219,9 @@ impl Pattern {
                 }
                 Item::Name { field, short } => {
                     let name = name(*field, get(*field, &moment, millis));
-                    out.extend_from_slice(if *short { name.get(..SHORT).unwrap_or(name) } else { name }.as_bytes());
+                    out.extend_from_slice(
+                        if *short { name.get(..SHORT).unwrap_or(name) } else { name }.as_bytes(),
+                    );
                 }
                 Item::Fraction { least, .. } => {
                     let digits = format!("{:03}", moment.milli);
@@ -215,7 +245,8 @@ impl Pattern {
         for item in &self.0 {
             match item {
                 Item::Literal(literal) => {
-                    let start = rest.get(..literal.len()).filter(|start| start.eq_ignore_ascii_case(literal))?;
+                    let start =
+                        rest.get(..literal.len()).filter(|start| start.eq_ignore_ascii_case(literal))?;
                     rest = &rest[start.len()..];
                 }
                 Item::Era => {
@@ -340,7 +371,8 @@ fn write_padded(number: i64, least: usize, out: &mut Vec<u8>) {
 }
 
 fn take_word(rest: &mut &str, word: &str) -> bool {
-    let found = !word.is_empty() && rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    let found =
+        !word.is_empty() && rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     if found {
         *rest = &rest[word.len()..];
     }
@@ -372,7 +404,7 @@ fn take_offset(rest: &mut &str) -> Option<i64> {
     *rest = &rest[1..];
     let two = |rest: &mut &str, limit: i64| {
         let digits = rest.get(..2).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
-        let number = digits.parse().ok().filter(|number| *number <= limit)?;
+        let number = digits.parse::<i64>().ok().filter(|number| *number <= limit)?;
         *rest = &rest[2..];
         Some(number)
     };
@@ -494,11 +526,6 @@ pub fn base_time(text: &str) -> Result<i64, String> {
 #[cold]
 pub fn unreadable(text: &str, pattern: &str) -> Box<EvalError> {
     EvalError::boxed("RuntimeException", format!("{text:?} is not a time in the form `{pattern}`"))
-}
-
-/// The value of `result`, as the cycle's.
-pub fn read(pattern: &Pattern, form: &str, text: &str) -> Eval<i64> {
-    pattern.parse(text).ok_or_else(|| unreadable(text, form))
 }
 
 #[cfg(test)]

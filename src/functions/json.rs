@@ -46,7 +46,11 @@ static TO_JSON_PRETTY: FunctionRow = FunctionRow {
     category: Category::Conversion,
     doc: "any value as JSON text on several lines",
     notes: NOTES,
-    examples: &[Example("ListTemplate(FixedValue(1),NumberNameToString()); ToJSONPretty()", 1, "[\n  \"one\"\n]")],
+    examples: &[Example(
+        "ListTemplate(FixedValue(1),NumberNameToString()); ToJSONPretty()",
+        1,
+        "[\n  \"one\"\n]",
+    )],
     overloads: &[to_json(|_| Ok(written(Some(0))))],
     ..FunctionRow::NEW
 };
@@ -141,7 +145,9 @@ fn items<T>(
 }
 
 fn write_number(value: Value, out: &mut Vec<u8>) -> Eval<()> {
-    if matches!(value, Value::Double(v) if !v.is_finite()) || matches!(value, Value::Float(v) if !v.is_finite()) {
+    if matches!(value, Value::Double(v) if !v.is_finite())
+        || matches!(value, Value::Float(v) if !v.is_finite())
+    {
         return Err(EvalError::boxed("IllegalArgumentException", format!("JSON has no {}", value.text())));
     }
     value.write_text(out);
@@ -152,7 +158,9 @@ fn write_number(value: Value, out: &mut Vec<u8>) -> Eval<()> {
 fn write(value: &Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(_) | Value::Byte(_) | Value::Short(_) | Value::Int(_) | Value::Long(_) => value.write_text(out),
+        Value::Bool(_) | Value::Byte(_) | Value::Short(_) | Value::Int(_) | Value::Long(_) => {
+            value.write_text(out)
+        }
         Value::Float(_)
         | Value::Double(_)
         | Value::BigInteger(_)
@@ -238,13 +246,13 @@ mod tests {
             (Value::Null, Some("null")),
             (Value::Double(1e7), Some("1.0E7")),
             (Value::Double(f64::NAN), None),
-            (text("a\"\\\n\u{1}<>&='é\u{2028}"), Some(r#""a\"\\\n\u0001\u003c\u003e\u0026\u003d\u0027é\u2028""#)),
+            (
+                text("a\"\\\n\u{1}<>&='é\u{2028}"),
+                Some(r#""a\"\\\n\u0001\u003c\u003e\u0026\u003d\u0027é\u2028""#),
+            ),
             (Value::Floats(vec![0.1]), Some("[0.1]")),
             (Value::List(vec![Value::Null, Value::Int(1)]), Some("[null,1]")),
-            (
-                Value::Map(vec![(Value::Int(1), text("x")), (text("none"), Value::Null)]),
-                Some(r#"{"1":"x"}"#),
-            ),
+            (Value::Map(vec![(Value::Int(1), text("x")), (text("none"), Value::Null)]), Some(r#"{"1":"x"}"#)),
             (Value::Uuid { high: 0, low: 1 }, Some(r#""00000000-0000-0000-0000-000000000001""#)),
             (Value::Date(43_200_000), Some("\"Jan 1, 1970, 12:00:00\u{202f}PM\"")),
             (Value::Instant(0), None),

@@ -10,6 +10,7 @@
 mod adapt;
 mod arguments;
 mod arithmetic;
+mod bytes;
 mod chain;
 mod choice;
 mod collections;
@@ -18,15 +19,24 @@ mod conversions;
 mod curves;
 mod expression;
 mod files;
+mod formats;
 mod function;
 mod hash;
+mod html_entities;
+mod ids;
 mod image;
+mod java_regex;
+mod joda;
+mod json;
+mod mongo;
 mod names;
 mod nulls;
 mod ranges;
 mod state;
 mod text;
+mod times;
 mod types;
+mod zone;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
 pub use chain::Chain;
@@ -83,15 +93,19 @@ impl EvalError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     Arithmetic,
+    Bytes,
     Choice,
     Collection,
     Constant,
     Conversion,
     Distribution,
+    Document,
     File,
     Hash,
+    Id,
     State,
     Text,
+    Time,
 }
 
 impl Category {
@@ -99,15 +113,19 @@ impl Category {
     pub fn name(self) -> &'static str {
         match self {
             Category::Arithmetic => "arithmetic",
+            Category::Bytes => "bytes",
             Category::Choice => "choices",
             Category::Collection => "collections",
             Category::Constant => "constants",
             Category::Conversion => "conversions",
             Category::Distribution => "distributions",
+            Category::Document => "documents",
             Category::File => "files",
             Category::Hash => "hashes",
+            Category::Id => "identifiers",
             Category::State => "state",
             Category::Text => "text",
+            Category::Time => "times",
         }
     }
 }
@@ -227,6 +245,12 @@ static FAMILIES: &[&[&FunctionRow]] = &[
     text::ROWS,
     image::ROWS,
     files::ROWS,
+    formats::ROWS,
+    json::ROWS,
+    bytes::ROWS,
+    ids::ROWS,
+    times::ROWS,
+    mongo::ROWS,
 ];
 
 /// Every function, by family.

@@ -207,7 +207,11 @@ static JOIN_TEMPLATE: FunctionRow = FunctionRow {
     examples: &[
         Example("JoinTemplate('-',NumberNameToString(),NumberNameToString())", 1, "one-two"),
         Example("JoinTemplate('[','|',']',NumberNameToString(),NumberNameToString())", 1, "[one|two]"),
-        Example("JoinTemplate(Add(3),'<',';','>',NumberNameToString(),NumberNameToString())", 1, "<four;five>"),
+        Example(
+            "JoinTemplate(Add(3),'<',';','>',NumberNameToString(),NumberNameToString())",
+            1,
+            "<four;five>",
+        ),
     ],
     overloads: &[of_long(
         &[
@@ -272,28 +276,37 @@ static JOIN: FunctionRow = FunctionRow {
     doc: "the elements of a list or set as one text, with a delimiter between them",
     notes: "an empty collection is an error, unless the delimiter is empty too",
     examples: &[Example("ListTemplate(FixedValue(2),NumberNameToString()); Join('|')", 1, "one|two")],
-    overloads: &[Overload::new("from_long.to_string", Type::Collection, Type::String, ONE_TEXT, |arguments| {
-        let delimiter = arguments.text(0)?.to_owned();
-        Ok(Function::object_to_object(move |value, _| {
-            let (Value::List(elements) | Value::Set(elements)) = &value else {
-                return Err(EvalError::wrong_class(&value, "Collection"));
-            };
-            if elements.is_empty() && !delimiter.is_empty() {
-                return Err(EvalError::boxed("StringIndexOutOfBoundsException", "there is nothing to join"));
-            }
-            let mut out = Vec::new();
-            for (position, element) in elements.iter().enumerate() {
-                if position > 0 {
-                    out.extend_from_slice(delimiter.as_bytes());
+    overloads: &[Overload::new(
+        "from_long.to_string",
+        Type::Collection,
+        Type::String,
+        ONE_TEXT,
+        |arguments| {
+            let delimiter = arguments.text(0)?.to_owned();
+            Ok(Function::object_to_object(move |value, _| {
+                let (Value::List(elements) | Value::Set(elements)) = &value else {
+                    return Err(EvalError::wrong_class(&value, "Collection"));
+                };
+                if elements.is_empty() && !delimiter.is_empty() {
+                    return Err(EvalError::boxed(
+                        "StringIndexOutOfBoundsException",
+                        "there is nothing to join",
+                    ));
                 }
-                if *element == Value::Null {
-                    return Err(EvalError::boxed("NullPointerException", "an element has no value"));
+                let mut out = Vec::new();
+                for (position, element) in elements.iter().enumerate() {
+                    if position > 0 {
+                        out.extend_from_slice(delimiter.as_bytes());
+                    }
+                    if *element == Value::Null {
+                        return Err(EvalError::boxed("NullPointerException", "an element has no value"));
+                    }
+                    element.write_text(&mut out);
                 }
-                element.write_text(&mut out);
-            }
-            Ok(super::function::text_value(out))
-        }))
-    })],
+                Ok(super::function::text_value(out))
+            }))
+        },
+    )],
     ..FunctionRow::NEW
 };
 
@@ -396,11 +409,6 @@ impl Combinations {
                 .ok_or_else(|| Refusal::new("there are more than 2^63 combinations"))?;
         }
         Ok(Combinations(sets))
-    }
-
-    /// The number of characters of the largest set.
-    pub(super) fn largest(&self) -> usize {
-        self.0.iter().map(|(set, _)| set.len()).max().unwrap_or_default()
     }
 
     /// The number within its set of each character of combination `v`, before it is taken modulo the size of
@@ -739,7 +747,8 @@ impl Charset {
 }
 
 const CHARSET: &[Constructor] = &[Constructor::of(&[Type::String]), Constructor::of(&[])];
-const CHARSET_NOTES: &str = "the argument is the character set that the escapes are in, UTF-8 if there is none";
+const CHARSET_NOTES: &str =
+    "the argument is the character set that the escapes are in, UTF-8 if there is none";
 
 static URL_ENCODE: FunctionRow = FunctionRow {
     name: "URLEncode",

@@ -43,8 +43,8 @@ impl Zone {
             return Ok(Zone::Utc);
         }
         if let Some(seconds) = offset_seconds(name) {
-            let offset = Offset::from_seconds(seconds)
-                .map_err(|_| format!("the offset `{name}` is beyond a day"))?;
+            let offset =
+                Offset::from_seconds(seconds).map_err(|_| format!("the offset `{name}` is beyond a day"))?;
             return Ok(Zone::Rules(TimeZone::fixed(offset)));
         }
         match TimeZone::get(name) {

@@ -131,7 +131,7 @@ fn write_array<T>(
     out: &mut Vec<u8>,
     write: impl Fn(&T, &mut Vec<u8>) -> Result<Option<ElementType>, String>,
 ) -> Result<ElementType, String> {
-    let start = open(out);
+    let start = open_bson_document(out);
     for (position, item) in items.iter().enumerate() {
         let type_at = out.len();
         out.push(0);
@@ -139,7 +139,7 @@ fn write_array<T>(
         out.push(0);
         out[type_at] = write(item, out)?.unwrap_or(ElementType::Null) as u8;
     }
-    close(start, out);
+    close_bson_document(start, out);
     Ok(ElementType::Array)
 }
 
@@ -148,7 +148,7 @@ fn write_document<K>(
     out: &mut Vec<u8>,
     write_key: impl Fn(&K, &mut Vec<u8>) -> Result<(), String>,
 ) -> Result<ElementType, String> {
-    let start = open(out);
+    let start = open_bson_document(out);
     for (key, value) in entries {
         let type_at = out.len();
         out.push(0);
@@ -162,17 +162,19 @@ fn write_document<K>(
             None => out.truncate(type_at),
         }
     }
-    close(start, out);
+    close_bson_document(start, out);
     Ok(ElementType::EmbeddedDocument)
 }
 
-fn open(out: &mut Vec<u8>) -> usize {
+/// Begins a document or an array, whose elements are to be appended next; gives where it starts.
+pub fn open_bson_document(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     start
 }
 
-fn close(start: usize, out: &mut Vec<u8>) {
+/// Ends the document or array that starts there.
+pub fn close_bson_document(start: usize, out: &mut Vec<u8>) {
     out.push(0);
     let length = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -231,7 +233,7 @@ mod tests {
             (Value::LocalTime(5), Some(date(5))),
             (Value::DateTime(i64::MIN), Some(date(i64::MIN))),
             (Value::InetAddress([1, 2, 3, 4]), Some(bson!("1.2.3.4"))),
-            (Value::Bytes(vec![1]), Some(binary(BinarySubtype::Generic, vec![1]))),
+            (Value::Bytes(vec![1].into()), Some(binary(BinarySubtype::Generic, vec![1]))),
             (
                 Value::Binary { subtype: 9, bytes: vec![0x27, 0] },
                 Some(binary(BinarySubtype::Vector, vec![0x27, 0])),

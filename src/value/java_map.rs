@@ -379,7 +379,7 @@ mod tests {
             (Value::List(vec![Value::Int(1), Value::Int(2)]), 994),
             (Value::Set(vec![Value::Int(1), Value::Int(2)]), 3),
             (Value::Map(vec![(Value::Int(1), Value::Int(2))]), 3),
-            (Value::Bytes(vec![1, 2]), 31 * (31 + 2) + 1),
+            (Value::Bytes(vec![1, 2].into()), 31 * (31 + 2) + 1),
             (Value::InetAddress([0, 0, 1, 0]), 256),
         ] {
             assert_eq!(value.java_hash(), expected, "{value:?}");

@@ -3,12 +3,14 @@
 //! of hash maps.
 
 mod bson;
+mod byte_buffer;
 pub mod calendar;
 mod decimal;
 mod java_map;
 mod text;
 
-pub use bson::{close_bson_text, open_bson_text};
+pub use bson::{close_bson_document, close_bson_text, open_bson_document, open_bson_text};
+pub use byte_buffer::ByteBuffer;
 pub use decimal::{BigDecimal, Rounding};
 pub use java_map::{JavaHashMap, JavaKey};
 pub use text::{parse_double, parse_int, parse_long, write_double, write_float, write_long};
@@ -52,8 +54,7 @@ pub enum Value {
     LocalTime(i64),
     /// `java.net.Inet4Address`.
     InetAddress([u8; 4]),
-    /// `ByteBuffer`.
-    Bytes(Vec<u8>),
+    Bytes(ByteBuffer),
     /// `double[]`.
     Doubles(Vec<f64>),
     /// `float[]`.
@@ -158,7 +159,8 @@ impl Value {
                 }
             }
             Value::Bytes(bytes) => out.extend_from_slice(
-                format!("java.nio.HeapByteBuffer[pos=0 lim={0} cap={0}]", bytes.len()).as_bytes(),
+                format!("java.nio.HeapByteBuffer[pos=0 lim={} cap={}]", bytes.len(), bytes.array().len())
+                    .as_bytes(),
             ),
             Value::Doubles(doubles) => write_list(doubles, out, |double, out| write_double(*double, out)),
             Value::Floats(floats) => write_list(floats, out, |float, out| write_float(*float, out)),
@@ -241,7 +243,7 @@ mod tests {
             (Value::JodaDateTime(0), "DateTime", "1970-01-01T00:00:00.000Z"),
             (Value::LocalTime(1_000), "LocalTime", "00:00:01"),
             (Value::InetAddress([10, 0, 0, 255]), "Inet4Address", "/10.0.0.255"),
-            (Value::Bytes(vec![0; 8]), "ByteBuffer", "java.nio.HeapByteBuffer[pos=0 lim=8 cap=8]"),
+            (Value::Bytes(vec![0; 8].into()), "ByteBuffer", "java.nio.HeapByteBuffer[pos=0 lim=8 cap=8]"),
             (Value::Doubles(vec![1.0, 0.5]), "double[]", "[1.0, 0.5]"),
             (Value::Floats(vec![0.1]), "float[]", "[0.1]"),
             (Value::List(vec![Value::Int(1), Value::Null]), "List", "[1, null]"),
