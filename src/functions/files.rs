@@ -276,7 +276,7 @@ static HASHED_LINE_TO_STRING: FunctionRow = FunctionRow {
     name: "HashedLineToString",
     category: Category::File,
     doc: "a random-looking line of a file",
-    examples: &[Example("HashedLineToString('data/variable_words.txt')", 5, "EXAMPLE_LINE")],
+    examples: &[Example("HashedLineToString('data/variable_words.txt')", 5, "inlet_current")],
     overloads: &[Overload::new("from_long.to_string", Type::Long, Type::String, FILE, |arguments| {
         let lines = HashedLine::of(arguments)?;
         Ok(Function::long_to_text(move |v, _, out| {
@@ -292,7 +292,7 @@ static HASHED_LINE_TO_INT: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "a random-looking line of a file of integers",
     notes: "each line must be a 32-bit integer and nothing else",
-    examples: &[Example("HashedLineToInt('data/numbers.txt')", 1, "EXAMPLE_INT")],
+    examples: &[Example("HashedLineToInt('data/numbers.txt')", 1, "5")],
     overloads: &[Overload::new("from_long.to_int", Type::Long, Type::Int, FILE, |arguments| {
         let name = arguments.text(0)?;
         let values = lines(name)
@@ -339,7 +339,11 @@ static HASHED_LINE_TO_STRING_LIST: FunctionRow = FunctionRow {
     name: "HashedLineToStringList",
     category: Category::File,
     doc: "a list of random-looking lines of a file, with a size between two bounds",
-    examples: &[Example("HashedLineToStringList('data/variable_words.txt',2,3)", 1, "EXAMPLE_LIST")],
+    examples: &[Example(
+        "HashedLineToStringList('data/variable_words.txt',2,3)",
+        1,
+        "[panel_noise, roof_load]",
+    )],
     overloads: &[Overload::new(
         "from_long.to_collection",
         Type::Long,
@@ -358,7 +362,11 @@ static HASHED_LINE_TO_STRING_SET: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "a set of random-looking lines of a file: as many draws as are between two bounds, and so at most that \
           many elements",
-    examples: &[Example("HashedLineToStringSet('data/variable_words.txt',2,3)", 1, "EXAMPLE_SET")],
+    examples: &[Example(
+        "HashedLineToStringSet('data/variable_words.txt',2,3)",
+        1,
+        "[roof_load, panel_noise]",
+    )],
     overloads: &[Overload::new(
         "from_long.to_collection",
         Type::Long,
@@ -393,7 +401,11 @@ static HASHED_LINE_TO_STRING_STRING_MAP: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "a map of one random-looking line of a file to itself, or now and then an empty one",
     notes: "the second argument only sets how seldom the map is empty: once in that many",
-    examples: &[Example("HashedLineToStringStringMap('data/variable_words.txt',4)", 1, "EXAMPLE_MAP")],
+    examples: &[Example(
+        "HashedLineToStringStringMap('data/variable_words.txt',4)",
+        1,
+        "{panel_noise=panel_noise}",
+    )],
     overloads: &[Overload::new(
         "from_long.to_collection",
         Type::Long,
@@ -415,7 +427,11 @@ static HASHED_LINES_TO_KEY_VALUE_STRING: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "the text `line:line;` of a random-looking line of a file, or now and then an empty text",
     notes: "the second argument only sets how seldom the text is empty: once in that many",
-    examples: &[Example("HashedLinesToKeyValueString('data/variable_words.txt',4)", 1, "EXAMPLE_KV")],
+    examples: &[Example(
+        "HashedLinesToKeyValueString('data/variable_words.txt',4)",
+        1,
+        "panel_noise:panel_noise;",
+    )],
     overloads: &[Overload::new(
         "from_long.to_string",
         Type::Long,
@@ -448,7 +464,7 @@ static MODULO_LINE_TO_STRING: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "the lines of a file, one after the other, and again from the first",
     notes: "a negative input that is no multiple of the number of lines is an error",
-    examples: &[Example("ModuloLineToString('data/variable_words.txt')", 0, "EXAMPLE_MODLINE")],
+    examples: &[Example("ModuloLineToString('data/variable_words.txt')", 0, "inlet_current")],
     overloads: &[Overload::new("from_long.to_string", Type::Long, Type::String, FILE, |arguments| {
         Ok(cycled(lines(arguments.text(0)?).map_err(|refusal| refusal.at(0))?))
     })],
@@ -461,7 +477,7 @@ static MODULO_CSV_LINE_TO_STRING: FunctionRow = FunctionRow {
     doc: "the values of a column of a CSV file, one after the other, and again from the first",
     notes: "the first line names the columns, in the case given; a negative input that is no multiple of the \
             number of rows is an error",
-    examples: &[Example("ModuloCSVLineToString('data/countries.csv','COUNTRY_CODE')", 0, "EXAMPLE_CSV")],
+    examples: &[Example("ModuloCSVLineToString('tests/golden/data/places.csv','name')", 0, "Amber")],
     overloads: &[Overload::new(
         "from_long.to_string",
         Type::Long,
@@ -501,7 +517,7 @@ static FIRST_LINES: FunctionRow = FunctionRow {
     category: Category::File,
     doc: "the first line of a file, or with a number over 1 so many first lines less one, without their ends",
     notes: "the input does not matter; `FirstLines(file,n)` joins n-1 lines, as NoSQLBench does",
-    examples: &[Example("Identity(); FirstLines('data/variable_words.txt')", 5, "EXAMPLE_MODLINE")],
+    examples: &[Example("Identity(); FirstLines('data/variable_words.txt')", 5, "inlet_current")],
     overloads: &[Overload::new(
         "unary_string",
         Type::Object,
@@ -539,7 +555,7 @@ static DIRECTORY_LINES: FunctionRow = FunctionRow {
     notes: "the input does not matter: all threads draw from one sequence. Folders are followed ten deep, files \
             are in the order of their paths, and each is read when its turn comes",
     pure: false,
-    examples: &[Example("DirectoryLines('scenarios/data','.*/variable_words[.]txt')", 0, "EXAMPLE_MODLINE")],
+    examples: &[Example("DirectoryLines('scenarios/data','.*/variable_words[.]txt')", 0, "inlet_current")],
     overloads: &[Overload::new(
         "from_long.to_string",
         Type::Long,

@@ -1085,7 +1085,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_formats_are_those_of_exact_arithmetic(value in -1e15f64..1e15) {
+        fn plain_formats_are_those_of_exact_arithmetic(value in -1e9f64..1e9) {
             // Rust rounds the exact value half to even too.
             let pattern = DecimalPattern::new("0.00").expect("a pattern");
             proptest::prop_assert_eq!(pattern.format(value), format!("{value:.2}"));

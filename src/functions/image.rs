@@ -348,8 +348,8 @@ static CHAR_BUFFER_EXTRACT: FunctionRow = FunctionRow {
           digits and blanks, a function makes it for 0; the slice's size is a number or a function",
     notes: SLICE_NOTES,
     examples: &[
-        Example("CharBufferExtract(1000,5)", 1, "EXAMPLE_EXTRACT"),
-        Example("CharBufferExtract(AlphaNumericString(50),HashRange(2,4))", 1, "EXAMPLE_EXTRACT"),
+        Example("CharBufferExtract(1000,5)", 1, "XuslW"),
+        Example("CharBufferExtract(AlphaNumericString(50),HashRange(2,4))", 1, "P0A"),
     ],
     overloads: &[Overload::new(
         "from_long.to_charbuffer",

@@ -59,7 +59,7 @@ static CURRENT_EPOCH_MILLIS: FunctionRow = FunctionRow {
     doc: "the time of the clock when the value is made, in milliseconds since 1970",
     notes: "the input does not matter",
     pure: false,
-    examples: &[Example("CurrentEpochMillis(); Min(0)", 5, "0")],
+    examples: &[Example("CurrentEpochMillis(); Mod(1)", 5, "0")],
     overloads: &[of_long(Type::Long, NOTHING, |_| Ok(Function::long_to_long(|_, _| Ok(now()))))],
     ..FunctionRow::NEW
 };
@@ -70,7 +70,7 @@ static CURRENT_TIME_MILLIS: FunctionRow = FunctionRow {
     doc: "the time of the clock when the value is made, in milliseconds since 1970",
     notes: "the input does not matter",
     pure: false,
-    examples: &[Example("CurrentTimeMillis(); Min(0)", 5, "0")],
+    examples: &[Example("CurrentTimeMillis(); Mod(1)", 5, "0")],
     overloads: &[Overload::new("temporal", Type::Long, Type::Long, NOTHING, |_| {
         Ok(Function::long_to_long(|_, _| Ok(now())))
     })],
@@ -83,7 +83,7 @@ static ELAPSED_NANO_TIME: FunctionRow = FunctionRow {
     doc: "nanoseconds by a clock that only goes forward, from some moment of the process on",
     notes: "the input does not matter; only differences mean something",
     pure: false,
-    examples: &[Example("ElapsedNanoTime(); Min(-1)", 5, "-1")],
+    examples: &[Example("ElapsedNanoTime(); Mod(1)", 5, "0")],
     overloads: &[of_long(Type::Long, NOTHING, |_| {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         let start = *START;
