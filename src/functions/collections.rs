@@ -87,7 +87,8 @@ impl Size {
     }
 }
 
-fn checked_size(size: i64) -> Eval<usize> {
+/// A size that may be asked for.
+pub(super) fn checked_size(size: i64) -> Eval<usize> {
     match usize::try_from(size) {
         Ok(size) if size as i64 <= MOST_ELEMENTS => Ok(size),
         Ok(_) => Err(EvalError::boxed(

@@ -331,7 +331,9 @@ fn hashed_lines(
     }
     Ok(move |v: i64| {
         let size = least + hash::long(v) % (most - least + 1);
-        (0..size).map(|i| Ok(Value::Text(lines.line(v.wrapping_add(i))?.to_owned()))).collect()
+        (0..super::collections::checked_size(size)? as i64)
+            .map(|i| Ok(Value::Text(lines.line(v.wrapping_add(i))?.to_owned())))
+            .collect()
     })
 }
 

@@ -67,7 +67,7 @@ pub fn encode(text: &str, out: &mut Vec<u8>) {
 pub fn decode(text: &str, out: &mut Vec<u8>) -> super::Eval<()> {
     let mut rest = text;
     while let Some(at) = rest.find('&') {
-        out.extend_from_slice(rest[..at].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..at]);
         rest = &rest[at..];
         let entity = rest.find(';').map(|end| (&rest[1..end], end + 1));
         let decoded = match entity {

@@ -82,6 +82,7 @@ fn parse(text: &str) -> Option<Value> {
         return None;
     }
     let mut parts = text.split('-').map(|part| {
+        let part = part.strip_prefix('+').unwrap_or(part);
         let plain = part.bytes().all(|b| b.is_ascii_hexdigit());
         if plain { u64::from_str_radix(part, 16).ok().filter(|part| *part <= i64::MAX as u64) } else { None }
     });
@@ -189,7 +190,8 @@ mod tests {
             ("1-2-3-4-5-6", None),
             ("1-2-3-4-", None),
             ("g-2-3-4-5", None),
-            ("+1-2-3-4-5", None),
+            ("+1-2-3-4-5", Some((0x0000_0001_0002_0003, 0x0004_0000_0000_0005))),
+            ("++1-2-3-4-5", None),
             ("one", None),
         ] {
             assert_eq!(parse(text), expected.map(|(high, low)| Value::Uuid { high, low }), "{text}");

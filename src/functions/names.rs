@@ -24,6 +24,7 @@ pub fn why_refused(name: &str) -> Option<&'static str> {
         "ToIntegerList" | "ToLongList" => {
             "only readers of HDF5 and ivec files, which nbrs has not, yield what it takes"
         }
+        "ToMD5ByteBuffer" => "NoSQLBench withdrew it: `DigestToByteBuffer('MD5')` gives what it gave",
         "Token" => "it logs in to a server over HTTP, which has no place in the data of an op",
         "SignalPID" => "it tells the number of a Java process, which nbrs is not",
         "Murmur3DivToLong" | "Murmur3DivToString" => {

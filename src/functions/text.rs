@@ -22,10 +22,8 @@ pub static ROWS: &[&FunctionRow] = &[
     &NUMBER_NAME_TO_STRING,
     &ALPHA_NUMERIC_STRING,
     &COMBINATIONS,
-    &LONG_TO_STRING,
     &STATIC_STRING_MAPPER,
     &MIRROR_TO_STRING,
-    &DISCARD,
     &REPLACE_ALL,
     &REPLACE_REGEX,
     &MATCH_REGEX,
@@ -255,14 +253,8 @@ static LIST_TEMPLATE: FunctionRow = FunctionRow {
         |arguments| {
             let (size, value) = (arguments.size(0)?, arguments.producer(1)?);
             Ok(Function::long_to_object(move |v, cx| {
-                let size = size(v, cx)?;
-                if size < 0 {
-                    return Err(EvalError::boxed(
-                        "IllegalArgumentException",
-                        format!("a list of {size} elements was asked for"),
-                    ));
-                }
-                let elements = (0..i64::from(size)).map(|i| value.value(v.wrapping_add(i), cx));
+                let size = super::collections::checked_size(i64::from(size(v, cx)?))? as i64;
+                let elements = (0..size).map(|i| value.value(v.wrapping_add(i), cx));
                 Ok(Value::List(elements.collect::<Eval<_>>()?))
             }))
         },
@@ -324,6 +316,9 @@ static TRIM: FunctionRow = FunctionRow {
     ..FunctionRow::NEW
 };
 
+/// More characters than any document can hold.
+const LONGEST_TEXT: i32 = 1 << 24;
+
 static ALPHA_NUMERIC_STRING: FunctionRow = FunctionRow {
     name: "AlphaNumericString",
     category: Category::Text,
@@ -331,8 +326,8 @@ static ALPHA_NUMERIC_STRING: FunctionRow = FunctionRow {
     examples: &[Example("AlphaNumericString(5)", 1, "AHKZC")],
     overloads: &[of_long(&[Constructor::of(&[Type::Int])], |arguments| {
         let length = arguments.int(0)?;
-        if length < 0 {
-            return Err(Refusal::new("the length is negative").at(0));
+        if !(0..=LONGEST_TEXT).contains(&length) {
+            return Err(Refusal::new(format!("the length is not within 0 to {LONGEST_TEXT}")).at(0));
         }
         Ok(Function::long_to_text(move |v, _, out| {
             const CHARACTERS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -433,20 +428,6 @@ impl Combinations {
     }
 }
 
-static LONG_TO_STRING: FunctionRow = FunctionRow {
-    name: "LongToString",
-    category: Category::Text,
-    doc: "a number in decimal digits",
-    examples: &[Example("LongToString()", 5, "5")],
-    overloads: &[of_long(NOTHING, |_| {
-        Ok(Function::long_to_text(|v, _, out| {
-            value::write_long(v, out);
-            Ok(())
-        }))
-    })],
-    ..FunctionRow::NEW
-};
-
 static STATIC_STRING_MAPPER: FunctionRow = FunctionRow {
     name: "StaticStringMapper",
     category: Category::Constant,
@@ -469,20 +450,6 @@ static MIRROR_TO_STRING: FunctionRow = FunctionRow {
     examples: &[Example("NumberNameToString(); MirrorToString('x')", 5, "x")],
     overloads: &[of_text(&[Constructor::closed(&[]), Constructor::of(&[Type::String])], |arguments| {
         Ok(super::files::constant_text(arguments.text(0)?.to_owned()))
-    })],
-    ..FunctionRow::NEW
-};
-
-static DISCARD: FunctionRow = FunctionRow {
-    name: "Discard",
-    category: Category::Constant,
-    doc: "always the text `discard`",
-    examples: &[Example("Discard()", 5, "discard")],
-    overloads: &[Overload::new("from_long.to_object", Type::Long, Type::Object, NOTHING, |_| {
-        Ok(Function::long_to_text(|_, _, out| {
-            out.extend_from_slice(b"discard");
-            Ok(())
-        }))
     })],
     ..FunctionRow::NEW
 };
