@@ -52,19 +52,26 @@ fn buffer(bytes: impl Into<Vec<u8>>) -> Value {
     Value::Bytes(ByteBuffer::from(bytes.into()))
 }
 
-#[cold]
-fn no_size(size: i32) -> Box<EvalError> {
-    EvalError::boxed("IllegalArgumentException", format!("a buffer of {size} bytes was asked for"))
+/// More bytes than any document can hold.
+const MOST_BYTES: usize = 1 << 24;
+
+/// A number of bytes that may be asked for.
+pub(super) fn checked_size(size: i32) -> Eval<usize> {
+    match usize::try_from(size) {
+        Ok(size) if size <= MOST_BYTES => Ok(size),
+        Ok(_) => Err(EvalError::boxed(
+            "OutOfMemoryError",
+            format!("{size} bytes are more than the {MOST_BYTES} that are made at most"),
+        )),
+        Err(_) => Err(EvalError::boxed("IllegalArgumentException", format!("{size} is no number of bytes"))),
+    }
 }
 
 /// The hashes of `v` and the numbers after it, of which the first `size` bytes count.
 fn hashes(v: i64, size: i32) -> Eval<ByteBuffer> {
-    let limit = usize::try_from(size).map_err(|_| no_size(size))?;
+    let limit = checked_size(size)?;
     let longs = limit / LONG + 1;
-    let capacity =
-        Some(longs * LONG).filter(|bytes| *bytes <= i32::MAX as usize).ok_or_else(|| no_size(size))?;
-    let mut array = Vec::new();
-    array.try_reserve_exact(capacity).map_err(|_| no_size(size))?;
+    let mut array = Vec::with_capacity(longs * LONG);
     for i in 0..longs as i64 {
         array.extend_from_slice(&hash::long(v.wrapping_add(i)).to_be_bytes());
     }
@@ -133,8 +140,7 @@ static HASHED_BYTE_BUFFER_EXTRACT: FunctionRow = FunctionRow {
         let sizes = arguments.size(1)?;
         let capacity = image.array().len();
         Ok(Function::long_to_object(move |v, cx| {
-            let asked = sizes(v, cx)?;
-            let size = usize::try_from(asked).map_err(|_| no_size(asked))?.min(capacity);
+            let size = checked_size(sizes(v, cx)?.min(capacity as i32))?;
             let start = (hash::int(v) as usize)
                 .checked_rem(capacity - size)
                 .ok_or_else(EvalError::division_by_zero)?;
@@ -278,11 +284,8 @@ static TO_BYTE_BUFFER: FunctionRow = FunctionRow {
 
 /// `size` bytes of the bytes of `v` again and again, in an array of whole longs.
 fn repeated(v: i64, size: i32) -> Eval<Value> {
-    let limit = usize::try_from(size).map_err(|_| no_size(size))?;
+    let limit = checked_size(size)?;
     let longs = limit.div_ceil(LONG);
-    if longs * LONG > i32::MAX as usize {
-        return Err(no_size(size));
-    }
     Ok(Value::Bytes(ByteBuffer::limited(v.to_be_bytes().repeat(longs), limit)))
 }
 

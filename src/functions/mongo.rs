@@ -274,14 +274,6 @@ impl Produce<i64> for Fields {
     }
 }
 
-#[cold]
-fn no_size(size: i64) -> Box<EvalError> {
-    EvalError::boxed("IllegalArgumentException", format!("a binary of {size} bytes was asked for"))
-}
-
-/// The longest binary that a document of MongoDB can hold.
-const MOST_BYTES: i64 = 16 * 1024 * 1024;
-
 /// Binaries whose bytes are written by a function.
 struct Binaries<F> {
     subtype: u8,
@@ -347,11 +339,8 @@ static BINARY: FunctionRow = FunctionRow {
                 Refusal::new(format!("{subtype} is no subtype of a binary: 0 to 255, but 2")).at(1)
             })?;
             Ok(binaries(subtype, move |v, cx, out| {
-                let size = i64::from(sizes(v, cx)?);
-                if !(0..=MOST_BYTES).contains(&size) {
-                    return Err(no_size(size));
-                }
-                write_hashes(v, size as usize, out);
+                let size = super::bytes::checked_size(sizes(v, cx)?)?;
+                write_hashes(v, size, out);
                 Ok(())
             }))
         },
