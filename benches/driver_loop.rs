@@ -12,6 +12,7 @@ mod canned;
 
 use bson::RawDocumentBuf;
 use canned::Canned;
+use canned::process::{Process, serve_if_asked};
 use indexmap::IndexMap;
 use nbrs::adapters::{Adapter, Config, mongodb::ROW};
 use nbrs::engine::{self, Activity, ActivityOp, Observer};
@@ -21,24 +22,17 @@ use nbrs::sequence::{self, Sequencer};
 use nbrs::span::Text;
 use nbrs::workload::tags::TagFilter;
 use nbrs::workload::{self, LoadOptions};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Set for the child process that is the server.
-const SERVE: &str = "NBRS_BENCH_SERVE";
 const THREADS: usize = 16;
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_secs(1);
 
 fn main() {
-    if std::env::var_os(SERVE).is_some() {
-        let server = Canned::fast();
-        println!("{}", server.uri());
-        // The parent holds the other end of our input; when it is gone, so are we.
-        let _ = std::io::stdin().read_line(&mut String::new());
+    if serve_if_asked() {
         return;
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
@@ -90,35 +84,6 @@ impl Load {
             RawDocumentBuf::from_bytes(bytes.clone()).expect("a command")
         };
         order.iter().map(|op| encode(*op)).collect()
-    }
-}
-
-/// The server in a process of its own; ends when dropped.
-struct Server {
-    process: Child,
-    uri: String,
-}
-
-impl Server {
-    fn start() -> Server {
-        let program = std::env::current_exe().expect("this program has a path");
-        let mut process = Command::new(program)
-            .env(SERVE, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this program can be started");
-        let output = process.stdout.take().expect("its output is piped");
-        let mut uri = String::new();
-        BufReader::new(output).read_line(&mut uri).expect("it says where it is");
-        Server { process, uri: uri.trim().to_owned() }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -245,7 +210,7 @@ async fn ours(uri: &str, load: &Load) -> Figures {
 /// Runs both in turns, each with 1 and with 2 workers. A round's ratio is that of the better worker counts of
 /// the two, so that both meet the same weather; told is the median round.
 fn compare(name: &str, load: &Load, measure: fn(&Figures) -> f64, wanted: f64) {
-    let server = Server::start();
+    let server = Process::start();
     let commands = load.constant();
     let mut ratios = Vec::new();
     let mut all: [[Vec<Figures>; 2]; 2] = Default::default();

@@ -2,14 +2,9 @@
 
 mod program;
 
-use program::{Place, Ran, ended};
-use std::process::{Child, Command};
+use program::{Place, Ran, ended, signal};
+use std::process::Command;
 use std::time::{Duration, Instant};
-
-fn signal(child: &Child, signal: rustix::process::Signal) {
-    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
-    rustix::process::kill_process(pid, signal).expect("the process is there");
-}
 
 const SMALL: [&str; 2] = ["mintext=50", "maxtext=150"];
 
@@ -189,11 +184,7 @@ fn two_processes_cannot_share_a_data_directory() {
     let data = place.path().join("d");
     let data = data.to_str().expect("a UTF-8 path");
     let mut server = place.start(&["server", "--port", "0", "--data-dir", data]);
-    let mut line = String::new();
-    let stdout = server.stdout.take().expect("piped");
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)
-        .expect("it says where it listens");
-    let uri = line.trim().strip_prefix("listening on ").expect("the ready line").to_owned();
+    let uri = program::listening(&mut server);
     assert!(uri.starts_with("mongodb://127.0.0.1:"), "{uri}");
     let second = place.run(&["run", "workload=mongodb-basic", "tags=block:rampup", "--data-dir", data]);
     second.refused(2, &["nbrs server"]);

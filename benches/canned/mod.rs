@@ -7,6 +7,8 @@
 // Each bench and each test takes what it needs.
 #![allow(dead_code)]
 
+pub mod process;
+
 use bson::{Document, RawDocument, doc};
 use nbrs::wire::{self, Message, MessageReader, WireError};
 use std::collections::BTreeMap;

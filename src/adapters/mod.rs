@@ -13,6 +13,7 @@ use crate::workload::OpTemplate;
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +61,17 @@ pub struct TargetFacts {
 /// the target has fallen silent.
 pub const LONGEST_CLOSE: Duration = Duration::from_millis(400);
 
+/// What a target counts of itself, since it was started.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counters {
+    /// Ops by kind: `insert`, `query`, `command`, …
+    pub ops: BTreeMap<String, u64>,
+    /// Connections open now.
+    pub connections: Option<u64>,
+    /// Ops and the microseconds they took together, by kind: `reads`, `writes`, `commands`.
+    pub latencies: BTreeMap<String, (u64, u64)>,
+}
+
 /// One connected target: a client of one activity.
 pub trait Adapter: Send + Sync {
     fn facts(&self) -> &TargetFacts;
@@ -68,6 +80,10 @@ pub trait Adapter: Send + Sync {
     /// Brings connections up before the clock starts.
     fn warm_up(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         Box::pin(async { Ok(()) })
+    }
+    /// What the target counts of itself; `None` where it counts nothing or does not tell.
+    fn counters(&self) -> BoxFuture<'_, Option<Counters>> {
+        Box::pin(async { None })
     }
     /// Flushes and closes, within [`LONGEST_CLOSE`]; an error here is an error of the run (a closed pipe, a full disk).
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {

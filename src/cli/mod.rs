@@ -14,6 +14,8 @@ mod words;
 use crate::adapters::ADAPTERS;
 use crate::redact;
 use crate::report::{self, Destination};
+use crate::session::condition::{Condition, Finding};
+use crate::session::findmax::{Found, Search, find_max};
 use crate::session::{self, SessionError, Settings, prepare, target};
 use crate::span::{Diagnostic, Text};
 use crate::workload::{self, LoadOptions};
@@ -35,6 +37,7 @@ mod exit {
     pub const OP_ERRORS: u8 = 1;
     pub const USAGE: u8 = 2;
     pub const UNREACHABLE: u8 = 3;
+    pub const FAIL_IF: u8 = 4;
     pub const INTERRUPTED: u8 = 130;
     pub const TERMINATED: u8 = 143;
 }
@@ -131,11 +134,15 @@ fn dispatch(args: &[OsString]) -> u8 {
             std::mem::drop(out);
             serve(port, data_dir, drop)
         }
+        Request::FindMax { parameters, search, progress } => {
+            std::mem::drop(out);
+            run(args, &options, Work::Search(parameters, search), &[], progress)
+        }
         Request::Run { script, progress } => {
             std::mem::drop(out);
             let notices = script.notices.clone();
             match script.commands() {
-                Ok(commands) => run(args, &options, commands, &notices, progress),
+                Ok(commands) => run(args, &options, Work::Commands(commands), &notices, progress),
                 Err(error) => {
                     tell(&[error]);
                     exit::USAGE
@@ -221,6 +228,7 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
         | Request::Completions(_)
         | Request::ListDrivers
         | Request::Server { .. }
+        | Request::FindMax { .. }
         | Request::Run { .. } => exit::USAGE,
     }
 }
@@ -307,10 +315,53 @@ fn serve(port: u16, data_dir: Option<PathBuf>, drop: bool) -> u8 {
 /// The signal that asked the run to end, as an exit code; 0 = none.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 
+/// What a session is to do.
+enum Work {
+    Commands(Vec<session::Command>),
+    Search(IndexMap<String, String>, Search),
+}
+
+/// What came of it.
+struct Done {
+    error: Option<SessionError>,
+    /// Ops ended it, or not one succeeded.
+    by_errors: bool,
+    /// What the conditions of `--fail-if` found.
+    conditions: Vec<(String, Finding)>,
+    found: Option<Found>,
+}
+
+impl Done {
+    fn of_session(outcome: session::Outcome, fail_if: &[Condition]) -> Done {
+        let holding = |condition: &Condition| {
+            let findings = outcome.finished.iter().filter_map(|finished| condition.find(finished));
+            findings
+                .filter(|finding| finding.holds)
+                .map(|finding| (condition.text.clone(), finding))
+                .collect::<Vec<_>>()
+        };
+        Done {
+            conditions: fail_if.iter().flat_map(holding).collect(),
+            by_errors: outcome.finished.iter().any(|f| f.failed() || f.fruitless()),
+            error: outcome.error,
+            found: None,
+        }
+    }
+
+    fn of_search(mut found: Found) -> Done {
+        Done {
+            error: found.error.take(),
+            by_errors: found.failed,
+            conditions: Vec::new(),
+            found: Some(found),
+        }
+    }
+}
+
 fn run(
     args: &[OsString],
     options: &Options,
-    commands: Vec<session::Command>,
+    work: Work,
     notices: &[Diagnostic],
     progress: ProgressMode,
 ) -> u8 {
@@ -322,6 +373,18 @@ fn run(
                 return exit::USAGE;
             }
         };
+    let mut fail_if = Vec::new();
+    let mut wrong = Vec::new();
+    for text in &options.fail_if {
+        match Condition::parse(text) {
+            Ok(condition) => fail_if.push(condition),
+            Err(error) => wrong.push(error),
+        }
+    }
+    if !wrong.is_empty() {
+        tell(&wrong);
+        return exit::USAGE;
+    }
     tell(notices);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -335,37 +398,51 @@ fn run(
         data_dir: options.data_dir.clone(),
         connection: std::env::var("NBRS_CONNECTION").ok().filter(|uri| !uri.is_empty()),
         keep_going: options.keep_going,
+        fail_if,
     };
     let screen = Arc::new(Screen::new(progress, matches!(destination, Some(Destination::Stdout))));
     let started = SystemTime::now();
     let clock = Instant::now();
     let (interrupt, interrupted) = watch::channel(false);
-    let outcome = runtime.block_on(async {
+    let done = runtime.block_on(async {
         let signals = tokio::spawn(listen(interrupt, Arc::clone(&screen)));
-        let outcome =
-            session::run(commands, &settings, Arc::clone(&screen) as Arc<dyn session::View>, interrupted)
-                .await;
+        let view = Arc::clone(&screen) as Arc<dyn session::View>;
+        let done = match work {
+            Work::Commands(commands) => Done::of_session(
+                session::run(commands, &settings, view, interrupted).await,
+                &settings.fail_if,
+            ),
+            Work::Search(parameters, search) => {
+                Done::of_search(find_max(&parameters, &search, &settings, view, interrupted).await)
+            }
+        };
         signals.abort();
-        outcome
+        done
     });
     // Tasks that were given up must not hold the end of the program.
     runtime.shutdown_background();
 
     let signal = SIGNAL.load(Ordering::SeqCst);
-    let ended_by_errors = outcome.finished.iter().any(|f| f.failed() || f.fruitless());
-    let code = match &outcome.error {
+    let code = match &done.error {
         _ if signal != 0 => signal,
         Some(SessionError::Usage(_)) => exit::USAGE,
         Some(SessionError::Target(_)) => exit::UNREACHABLE,
-        None if ended_by_errors => exit::OP_ERRORS,
+        None if done.by_errors => exit::OP_ERRORS,
+        None if !done.conditions.is_empty() => exit::FAIL_IF,
+        // Not even the lowest rate of interest was kept.
+        None if done.found.as_ref().is_some_and(|found| found.rate.is_none()) => exit::FAIL_IF,
         None => exit::DONE,
     };
-    if let Some(error) = &outcome.error {
+    if let Some(error) = &done.error {
         fail(error);
     }
     let (activities, target) = screen.results();
-    if activities.is_empty() && outcome.error.is_some() {
+    if activities.is_empty() && done.error.is_some() {
         return code;
+    }
+    for (condition, finding) in &done.conditions {
+        let what = format!("--fail-if '{condition}' holds: {} has {}", finding.of, screen::measured(finding));
+        tell(&[Diagnostic::error(what)]);
     }
     let result = report::Run {
         command: args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
@@ -377,11 +454,17 @@ fn run(
             exit::USAGE => report::Status::Misconfigured,
             exit::UNREACHABLE => report::Status::Unreachable,
             exit::OP_ERRORS => report::Status::Failed,
+            exit::FAIL_IF => report::Status::FailIf,
             _ => report::Status::Done,
         },
         target,
         activities,
+        fail_if: done.conditions.into_iter().map(|(condition, _)| condition).collect(),
+        max_rate: done.found.as_ref().and_then(|found| found.rate),
     };
+    if let Some(found) = &done.found {
+        screen.found(found);
+    }
     let mut late = false;
     if let Some(destination) = destination
         && let Err(error) = destination.write(&result)

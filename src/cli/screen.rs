@@ -6,6 +6,8 @@ use crate::engine::{Behind, Ended, Progress, Stall};
 use crate::metrics::Frame;
 use crate::redact;
 use crate::report::{self, Bar, Bars, Interval, Standing};
+use crate::session::condition::{Finding, Measured};
+use crate::session::findmax::{Found, Probe};
 use crate::session::{Finished, Head, View};
 use crate::span::Diagnostic;
 use std::collections::HashMap;
@@ -100,6 +102,21 @@ impl Screen {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    /// What a search for the highest rate came to.
+    pub fn found(&self, found: &Found) {
+        let rate = report::wording::per_second;
+        let text = match (found.rate, found.beyond) {
+            (Some(kept), Some(beyond)) => {
+                format!("the highest rate that is kept is {}; {} is not", rate(kept), rate(beyond))
+            }
+            (Some(kept), None) => {
+                format!("{} is kept, and nothing over it was asked for (--max)", rate(kept))
+            }
+            (None, _) => "no rate of interest is kept".to_owned(),
+        };
+        self.write_summary(&text);
     }
 
     fn write_summary(&self, text: &str) {
@@ -199,6 +216,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         client: result.client,
         outages: result.outages.clone(),
         warm_up: result.warm_up,
+        server: finished.server.clone(),
         elapsed: result.elapsed,
         ended,
         ops,
@@ -209,6 +227,16 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
 /// How many cycles there are; 0, which is unknown, where only time ends them.
 fn total_of(head: &Head, cycles: u64) -> u64 {
     if head.unbounded { 0 } else { cycles }
+}
+
+/// What a condition found, for people.
+pub fn measured(finding: &Finding) -> String {
+    match finding.measured {
+        Measured::Time(time) => report::wording::time(time.as_nanos() as f64),
+        Measured::Count(count) => report::wording::count(count),
+        Measured::PerSecond(rate) => report::wording::per_second(rate),
+        Measured::Share(share) => report::wording::percent(share),
+    }
 }
 
 fn standing(head: &Head, progress: &Progress) -> Standing {
@@ -316,6 +344,34 @@ impl View for Screen {
             pool.map(|(_, size)| format!("; the pool has {size}")).unwrap_or_default()
         ));
         self.bars.println(warning.render(self.color).trim_end());
+    }
+
+    fn searching(&self, head: &Head) {
+        let mut state = lock(&self.state);
+        let header = header_of(head, None);
+        self.bars.println(report::header::text(&header, None).trim_end());
+        state.target = Some(header.target);
+    }
+
+    fn probed(&self, finished: &Finished, probe: &Probe) {
+        let per_second = report::wording::per_second;
+        let asked = match probe.rate {
+            Some(rate) => format!("{}: achieved {}", per_second(rate), per_second(probe.achieved)),
+            None => format!("as fast as it goes: {}", per_second(probe.achieved)),
+        };
+        let found: Vec<String> = probe
+            .findings
+            .iter()
+            .map(|(condition, finding)| match finding {
+                Some(finding) => format!("{condition}: {}", measured(finding)),
+                None => format!("{condition}: nothing measured"),
+            })
+            .collect();
+        let verdict = if probe.kept { "kept" } else { "not kept" };
+        self.bars.println(&format!("  {asked}; {}; {verdict}", found.join("; ")));
+        let mut activity = activity_of(finished, None);
+        activity.target = probe.rate;
+        lock(&self.state).activities.push(activity);
     }
 
     fn end(&self, finished: &Finished) {

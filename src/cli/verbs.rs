@@ -15,7 +15,7 @@ pub struct Verb {
 
 /// Options of everything that runs.
 pub const RUN_OPTIONS: &[&str] =
-    &["include", "argsfile", "data_dir", "keep_going", "progress", "report_json_to"];
+    &["include", "argsfile", "data_dir", "keep_going", "progress", "report_json_to", "fail_if"];
 
 /// Words that begin a command of a run; several commands may follow each other.
 pub const RUN_VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];
@@ -38,6 +38,23 @@ pub static VERBS: &[Verb] = &[
         about: "start an activity and go on; the commands that follow wait for it or stop it",
         options: RUN_OPTIONS,
         example: "nbrs start driver=diag op=delay=10ms cycles=10k alias=load waitmillis 500 stop load",
+    },
+    Verb {
+        name: "findmax",
+        usage: &["--keep COND [--keep COND] [--min R] [--max R] [--hold 10s] k=v…"],
+        about: "find the highest rate at which conditions are kept",
+        options: &[
+            "keep",
+            "min",
+            "max",
+            "hold",
+            "include",
+            "argsfile",
+            "data_dir",
+            "progress",
+            "report_json_to",
+        ],
+        example: "nbrs findmax --keep 'p99<20ms' --hold 10s workload=mongodb-keyvalue2 tags=block:main.* threads=50",
     },
     Verb {
         name: "show",

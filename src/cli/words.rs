@@ -2,6 +2,8 @@
 
 use super::help;
 use super::verbs::{self, is_command};
+use crate::session::condition::Condition;
+use crate::session::findmax::Search;
 use crate::session::{self, parameters, steps};
 use crate::span::{Diagnostic, Text, nearest};
 use crate::workload::scenario::PlannedStep;
@@ -68,6 +70,21 @@ pub struct Options {
     /// Where the embedded server keeps its data
     #[arg(long, value_name = "D", help_heading = "Running")]
     pub data_dir: Option<PathBuf>,
+    /// Exit 4 if this holds of the run: `p99>50ms`, `errors>1%`, `rate<95%`, `OP.p99>…`; may be given again
+    #[arg(long, value_name = "COND", help_heading = "Running")]
+    pub fail_if: Vec<String>,
+    /// findmax: a condition that a rate has to keep, such as `p99<20ms`; may be given again
+    #[arg(long, value_name = "COND", help_heading = "Running")]
+    pub keep: Vec<String>,
+    /// findmax: the lowest rate of interest; 1 if not given
+    #[arg(long, value_name = "R", help_heading = "Running")]
+    pub min: Option<String>,
+    /// findmax: the highest rate of interest
+    #[arg(long, value_name = "R", help_heading = "Running")]
+    pub max: Option<String>,
+    /// findmax: how long each rate is held; 10s if not given
+    #[arg(long, value_name = "TIME", help_heading = "Running")]
+    pub hold: Option<String>,
     /// A step that fails does not keep the steps after it from running
     #[arg(long, help_heading = "Running")]
     pub keep_going: bool,
@@ -101,8 +118,6 @@ const REFUSED_OPTIONS: &[&str] = &[
     "logs-level",
     "logs-max",
     "metrics-listen",
-    "fail-if",
-    "keep",
     "min",
     "max",
     "hold",
@@ -115,7 +130,7 @@ const REFUSED_OPTIONS: &[&str] = &[
 ];
 
 /// Verbs of the command line that this version has not: refused by name.
-const REFUSED_VERBS: &[&str] = &["ycsb", "findmax", "compare", "merge", "report", "script", "fragment"];
+const REFUSED_VERBS: &[&str] = &["ycsb", "compare", "merge", "report", "script", "fragment"];
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,6 +183,11 @@ pub enum Request {
         port: u16,
         data_dir: Option<PathBuf>,
         drop: bool,
+    },
+    FindMax {
+        parameters: IndexMap<String, String>,
+        search: Search,
+        progress: ProgressMode,
     },
     Run {
         script: Script,
@@ -417,6 +437,16 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             let files = files.to_vec();
             Ok(Request::Check { files, parameters, strict: options.strict, json: options.json })
         }
+        "findmax" => {
+            let (parameters, left) = take_parameters(rest)?;
+            if let Some(extra) = left.first() {
+                return Err(Diagnostic::error(format!("`findmax` takes k=v words only, not `{extra}`"))
+                    .help(format!("nbrs findmax --keep 'p99<20ms' workload={extra}"))
+                    .into());
+            }
+            let progress = progress_mode(options.progress.as_deref())?;
+            Ok(Request::FindMax { parameters, search: search(options)?, progress })
+        }
         _ => {
             let progress = progress_mode(options.progress.as_deref())?;
             Ok(Request::Run { script: Script::read(&options.words, &options.include)?, progress })
@@ -492,6 +522,34 @@ fn only(given: &[&str], verb: &str, taken: &[&str]) -> Result<(), Diagnostic> {
             })
         }
     }
+}
+
+/// What `findmax` looks for.
+fn search(options: &Options) -> Result<Search, Diagnostic> {
+    let keep = options.keep.iter().map(|text| Condition::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    if keep.is_empty() {
+        return Err(Diagnostic::error("`findmax` needs --keep: what a rate has to keep")
+            .help("nbrs findmax --keep 'p99<20ms' --keep 'errors<1%' k=v…"));
+    }
+    let rate = |option: &str, text: &Option<String>, default: f64| match text {
+        None => Ok(default),
+        Some(text) => crate::units::rate(text)
+            .map(|rate| rate.per_second)
+            .map_err(|error| Diagnostic::error(format!("`--{option} {text}`: {error}"))),
+    };
+    let (min, max) = (rate("min", &options.min, 1.0)?, rate("max", &options.max, f64::INFINITY)?);
+    if min > max {
+        return Err(Diagnostic::error("`--min` is over `--max`").help("rates between them are searched"));
+    }
+    let hold = match &options.hold {
+        None => Duration::from_secs(10),
+        Some(text) => {
+            crate::units::duration(text).ok().filter(|hold| *hold >= Duration::from_millis(100)).ok_or_else(
+                || Diagnostic::error(format!("`--hold {text}`: a time of at least 100 ms, such as 10s")),
+            )?
+        }
+    };
+    Ok(Search { keep, min, max, hold })
 }
 
 fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnostic> {
@@ -695,7 +753,13 @@ mod tests {
             ("help run --markdown", "goes with"),
             ("--argsfile", "needs the name of a file"),
             ("server now", "options only"),
-            ("findmax rate=5", "no verb `findmax`"),
+            ("findmax cycles=5", "`findmax` needs --keep"),
+            ("findmax w --keep p99<5ms", "takes k=v words only, not `w`"),
+            ("findmax --keep p99 cycles=5", "it compares nothing"),
+            ("findmax --keep p99<5ms --min 5 --max 2 cycles=5", "`--min` is over `--max`"),
+            ("findmax --keep p99<5ms --max fast cycles=5", "`--max fast`"),
+            ("findmax --keep p99<5ms --hold 1ms cycles=5", "`--hold 1ms`"),
+            ("run workload=w --keep p99<5ms", "`--keep` has no meaning for run"),
             ("run workload=w --report-html-to x.html", "no option `--report-html-to`"),
             ("run workload=w --progress tui", "no live view"),
             ("run workload=w --progress sometimes", "no mode"),

@@ -161,6 +161,20 @@ pub struct ActivityResult {
     pub totals: Vec<OpStats>,
 }
 
+impl ActivityResult {
+    /// Seconds that count: without the warm-up.
+    pub fn counted(&self) -> Option<f64> {
+        let warm_up = self.warm_up.unwrap_or_default();
+        Some(self.elapsed.saturating_sub(warm_up.elapsed).as_secs_f64()).filter(|seconds| *seconds > 0.0)
+    }
+
+    /// Cycles per second in the time that counts.
+    pub fn achieved(&self) -> Option<f64> {
+        let warm_up = self.warm_up.unwrap_or_default();
+        Some(self.cycles_done.saturating_sub(warm_up.cycles) as f64 / self.counted()?)
+    }
+}
+
 /// Cycles that are due and do not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behind {

@@ -287,6 +287,20 @@ pub struct Outage {
     pub to: Option<Duration>,
 }
 
+/// What a target said of itself for one interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServerPoint {
+    /// End of the interval, since the activity's clock started.
+    pub at: Duration,
+    pub length: Duration,
+    /// Ops by the target's name for their kind; those of other clients, too.
+    pub ops: BTreeMap<String, u64>,
+    /// Connections open at its end.
+    pub connections: Option<u64>,
+    /// Mean time of ops by kind, in microseconds, by the target's own clock.
+    pub mean_us: BTreeMap<String, f64>,
+}
+
 /// What is kept of one op's share of one [`Frame`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {

@@ -189,6 +189,7 @@ pub(crate) mod tests {
             client: Client::default(),
             outages: Vec::new(),
             warm_up: None,
+            server: Vec::new(),
             elapsed: Duration::ZERO,
             ended: Ended::Complete,
             ops,

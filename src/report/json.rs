@@ -32,6 +32,12 @@ struct RunPart {
     started: Option<String>,
     elapsed_s: f64,
     status: &'static str,
+    /// The conditions of `--fail-if` that hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fail_if: Vec<String>,
+    /// What `findmax` found, in cycles per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_rate: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<TargetPart>,
 }
@@ -68,6 +74,8 @@ struct ActivityPart {
     outages: Vec<OutagePart>,
     ops: Vec<OpPart>,
     series: Vec<PointPart>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    server: Vec<ServerPart>,
 }
 
 #[derive(Serialize)]
@@ -196,6 +204,17 @@ struct PointPart {
 }
 
 #[derive(Serialize)]
+struct ServerPart {
+    /// End of the interval, seconds since the activity's clock started.
+    t: f64,
+    ops: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connections: Option<u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    mean_us: BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
 struct QuantilesPart {
     p50: f64,
     p95: f64,
@@ -213,6 +232,8 @@ impl From<&Run> for Document {
                 started: rfc3339(run.started),
                 elapsed_s: rounded(run.elapsed.as_secs_f64(), 1e6),
                 status: run.status.word(),
+                fail_if: run.fail_if.clone(),
+                max_rate: run.max_rate,
                 target: run.target.as_ref().map(TargetPart::from),
             },
             activities: run.activities.iter().map(ActivityPart::from).collect(),
@@ -268,6 +289,20 @@ impl From<&Activity> for ActivityPart {
             },
             series: activity.series.iter().filter_map(|point| PointPart::of(point, &figures.ops)).collect(),
             ops: figures.ops.into_iter().map(OpPart::from).collect(),
+            server: activity
+                .server
+                .iter()
+                .map(|point| ServerPart {
+                    t: rounded(point.at.as_secs_f64(), 1e3),
+                    ops: point.ops.clone(),
+                    connections: point.connections,
+                    mean_us: point
+                        .mean_us
+                        .iter()
+                        .map(|(kind, us)| (kind.clone(), rounded(*us, 1e3)))
+                        .collect(),
+                })
+                .collect(),
         }
     }
 }
@@ -552,6 +587,8 @@ mod tests {
                 embedded: false,
             }),
             activities,
+            fail_if: Vec::new(),
+            max_rate: None,
         }
     }
 

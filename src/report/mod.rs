@@ -24,7 +24,7 @@ pub use bar::{Bar, Bars};
 pub use json::Destination;
 pub use progress::{Interval, Standing};
 
-use crate::metrics::{Client, OpStats, Outage, Point, WarmUp};
+use crate::metrics::{Client, OpStats, Outage, Point, ServerPoint, WarmUp};
 use crate::units::Rate;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -129,6 +129,8 @@ pub struct Activity {
     pub elapsed: Duration,
     /// The part that no figure is of.
     pub warm_up: Option<WarmUp>,
+    /// What the target said of itself, an interval each; empty where it does not.
+    pub server: Vec<ServerPoint>,
     pub ended: Ended,
     /// In the order of the activity.
     pub ops: Vec<Op>,
@@ -142,6 +144,8 @@ pub enum Status {
     Done,
     /// An error stopped it, or ops were tried and not one ended well.
     Failed,
+    /// A condition of `--fail-if` holds, or no rate of interest is kept.
+    FailIf,
     /// The target could not be reached.
     Unreachable,
     /// A step could not be set up.
@@ -158,6 +162,7 @@ impl Status {
         match self {
             Status::Done => "done",
             Status::Failed => "failed",
+            Status::FailIf => "fail-if",
             Status::Unreachable => "unreachable",
             Status::Misconfigured => "misconfigured",
             Status::Interrupted => "interrupted",
@@ -176,6 +181,10 @@ pub struct Run {
     pub status: Status,
     pub target: Option<Target>,
     pub activities: Vec<Activity>,
+    /// The conditions of `--fail-if` that hold.
+    pub fail_if: Vec<String>,
+    /// What `findmax` found, in cycles per second.
+    pub max_rate: Option<f64>,
 }
 
 /// A report that could not be written.

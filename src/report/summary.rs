@@ -88,6 +88,7 @@ fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
         }
         lines.push(text);
     }
+    lines.extend(server(activity));
     lines.extend(limit(activity, behind).map(|text| format!("  {text}")));
     lines.extend(activity.outages.iter().take(OUTAGES_SHOWN).map(|outage| match outage.to {
         Some(to) => format!(
@@ -104,6 +105,30 @@ fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
             .push(format!("  and {}; the result file has all", wording::counted(more as u64, "more outage")));
     }
     lines
+}
+
+/// What the target counted itself: to hold against what the client counted.
+fn server(activity: &Activity) -> Option<String> {
+    let last = activity.server.last()?;
+    let mut ops: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut latencies: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for point in &activity.server {
+        for (kind, count) in &point.ops {
+            *ops.entry(kind).or_default() += count;
+        }
+        for (kind, us) in &point.mean_us {
+            let sum = latencies.entry(kind).or_default();
+            *sum = (sum.0 + us, sum.1 + 1.0);
+        }
+    }
+    let mut parts: Vec<String> =
+        ops.iter().map(|(kind, count)| format!("{} {kind}", wording::count(*count))).collect();
+    if let Some(most) = activity.server.iter().filter_map(|point| point.connections).max() {
+        parts.push(wording::counted(most, "connection"));
+    }
+    parts.extend(latencies.iter().map(|(kind, (sum, n))| format!("{kind} {} on average", wording::time(sum / n * 1e3))));
+    let until = wording::elapsed(last.at);
+    Some(format!("  the target itself, in the first {until}: {}", parts.join(", ")))
 }
 
 /// Outages beyond these are counted, not shown.
@@ -401,6 +426,8 @@ mod tests {
             status,
             target: Some(Target::default()),
             activities,
+            fail_if: Vec::new(),
+            max_rate: None,
         }
     }
 

@@ -3,6 +3,9 @@
 //! to see goes to a [`View`].
 
 pub mod check;
+pub mod condition;
+mod counters;
+pub mod findmax;
 pub mod load;
 pub mod parameters;
 pub mod prepare;
@@ -14,16 +17,18 @@ use crate::engine::{
     self, Activity, ActivityOp, ActivityResult, Behind, Control, Ended, Journal, Observer, Progress, Running,
     Stall,
 };
-use crate::metrics::Frame;
+use crate::metrics::{Frame, ServerPoint};
 use crate::span::{Diagnostic, Severity, nearest};
 use crate::units::Rate;
+use condition::Condition;
+use findmax::Probe;
 use indexmap::IndexMap;
 use prepare::{Prepared, Request};
 use regex::Regex;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use target::Embedded;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -121,6 +126,8 @@ pub struct Settings {
     pub connection: Option<String>,
     /// An activity that ends by an error does not keep those after it from running.
     pub keep_going: bool,
+    /// Conditions on what the run did (`--fail-if`): what they name is checked before it.
+    pub fail_if: Vec<Condition>,
 }
 
 /// One op as a run's header and report name it.
@@ -170,6 +177,8 @@ pub struct Finished {
     pub result: ActivityResult,
     /// The driver could not end well: a closed pipe, a full disk.
     pub close_error: Option<String>,
+    /// What the target said of itself each second, where it does.
+    pub server: Vec<ServerPoint>,
 }
 
 impl Finished {
@@ -212,6 +221,10 @@ pub trait View: Send + Sync {
     /// Nothing has ended for a while.
     fn stalled(&self, head: &Head, stall: &Stall);
     fn end(&self, finished: &Finished);
+    /// A search for a rate is about to try its first.
+    fn searching(&self, head: &Head);
+    /// A rate was tried.
+    fn probed(&self, finished: &Finished, probe: &Probe);
 }
 
 /// Tells a [`View`] what the engine tells of one activity.
@@ -298,31 +311,40 @@ pub async fn run(
     view: Arc<dyn View>,
     interrupt: watch::Receiver<bool>,
 ) -> Outcome {
-    let mut session = Session {
-        settings,
-        view,
-        interrupt,
-        embedded: None,
-        active: Vec::new(),
-        finished: Vec::new(),
-        launched: 0,
-    };
+    let mut session = Session::new(settings, view, interrupt);
     let mut error = session.run_all(commands).await.err();
     if error.is_some() || *session.interrupt.borrow() {
         for active in &session.active {
             active.control.stop();
         }
     }
-    session.join(|_| true).await;
-    if let Some(embedded) = session.embedded.take()
-        && let Err(late) = embedded.stop()
-    {
+    if let Err(late) = session.end().await {
         error.get_or_insert(late);
     }
     Outcome { finished: session.finished, error }
 }
 
+impl<'a> Session<'a> {
+    fn new(settings: &'a Settings, view: Arc<dyn View>, interrupt: watch::Receiver<bool>) -> Session<'a> {
+        Session {
+            settings,
+            view,
+            interrupt,
+            embedded: None,
+            active: Vec::new(),
+            finished: Vec::new(),
+            launched: 0,
+        }
+    }
+}
+
 impl Session<'_> {
+    /// Waits for all activities and stops the embedded server.
+    async fn end(&mut self) -> Result<(), SessionError> {
+        self.join(|_| true).await;
+        self.embedded.take().map_or(Ok(()), Embedded::stop)
+    }
+
     async fn run_all(&mut self, commands: Vec<Command>) -> Result<(), SessionError> {
         let planned = self.plan(commands)?;
         let takes_stdout =
@@ -419,7 +441,27 @@ impl Session<'_> {
             }
         }
         errors.extend(if errors.is_empty() { unused.errors() } else { Vec::new() });
+        if errors.is_empty() {
+            errors.extend(self.check_conditions(&planned));
+        }
         if errors.is_empty() { Ok(planned) } else { Err(SessionError::Usage(errors)) }
+    }
+
+    /// What conditions name that no activity has.
+    fn check_conditions(&self, planned: &[Planned]) -> Vec<Diagnostic> {
+        let activities = planned.iter().filter_map(|step| match step {
+            Planned::Activity { prepared, .. } => Some(prepared),
+            Planned::Other(_) => None,
+        });
+        let mut names: Vec<&str> = Vec::new();
+        let mut paced = false;
+        for prepared in activities {
+            names.push(&prepared.alias);
+            names.extend(prepared.ops.iter().map(|op| op.name.as_str()));
+            paced |= prepared.load.cycle_rate.is_some() || prepared.load.stride_rate.is_some();
+        }
+        let conditions = self.settings.fail_if.iter();
+        conditions.filter_map(|condition| condition.check_names(&names, paced).err()).collect()
     }
 
     fn data_dir(&self) -> Result<PathBuf, SessionError> {
@@ -757,6 +799,13 @@ async fn supervise(
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     let control = running.control();
+    let server = Arc::new(Mutex::new(Vec::new()));
+    let watchers: Vec<_> = adapters
+        .iter()
+        .map(|adapter| {
+            tokio::spawn(counters::watch(Arc::clone(adapter), Instant::now(), Arc::clone(&server)))
+        })
+        .collect();
     let wait = running.wait(DRAIN);
     tokio::pin!(wait);
     let mut asked = false;
@@ -773,13 +822,15 @@ async fn supervise(
             }
         }
     };
+    watchers.iter().for_each(JoinHandle::abort);
+    let server = std::mem::take(&mut *server.lock().unwrap_or_else(PoisonError::into_inner));
     let mut close_error = None;
     for adapter in adapters {
         if let Err(error) = adapter.close().await {
             close_error.get_or_insert(error.to_string());
         }
     }
-    let finished = Finished { head, result, close_error };
+    let finished = Finished { head, result, close_error, server };
     view.end(&finished);
     finished
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses what it needs of it")]
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -129,4 +130,28 @@ pub fn ended(mut child: Child, limit: Duration) -> Ran {
 #[track_caller]
 pub fn json_lines(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+}
+
+pub fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process id");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
+}
+
+/// Waits until something holds, for no longer than a minute.
+#[track_caller]
+pub fn until(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it did not come to be within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The URI that `nbrs server` says it listens on.
+#[track_caller]
+pub fn listening(server: &mut Child) -> String {
+    let stdout = server.stdout.take().expect("its output is piped");
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).expect("it says when it is ready");
+    line.trim().strip_prefix("listening on ").expect("the ready line").to_owned()
 }

@@ -11,7 +11,9 @@ mod dispenser;
 mod failure;
 mod uri;
 
-use super::{Adapter, AdapterError, AdapterRow, Config, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts};
+use super::{
+    Adapter, AdapterError, AdapterRow, Config, Counters, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts,
+};
 use crate::plan::{Body, DryRun, Form, OpPlan, TextTemplate};
 use crate::span::Diagnostic;
 use ::mongodb::error::{Error, ErrorKind};
@@ -319,6 +321,27 @@ impl MongoAdapter {
     }
 }
 
+/// The counters in a reply to `serverStatus`.
+fn counters_of(status: &Document) -> Counters {
+    let number = |value: &Bson| match value {
+        Bson::Int32(n) => u64::try_from(*n).ok(),
+        Bson::Int64(n) => u64::try_from(*n).ok(),
+        Bson::Double(n) => Some(*n as u64),
+        _ => None,
+    };
+    let section = |name: &str| status.get_document(name).ok();
+    let ops = section("opcounters").into_iter().flatten();
+    let latencies = section("opLatencies").into_iter().flatten().filter_map(|(name, value)| {
+        let of = value.as_document()?;
+        Some((name.clone(), (number(of.get("ops")?)?, number(of.get("latency")?)?)))
+    });
+    Counters {
+        ops: ops.filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect(),
+        connections: section("connections").and_then(|connections| number(connections.get("current")?)),
+        latencies: latencies.collect(),
+    }
+}
+
 /// Standalone, replica set or sharded cluster, from the reply to `hello`.
 fn topology(hello: &Document, balanced: bool) -> String {
     if balanced {
@@ -365,6 +388,18 @@ impl Adapter for MongoAdapter {
                     self.shown
                 ))),
             }
+        })
+    }
+
+    fn counters(&self) -> BoxFuture<'_, Option<Counters>> {
+        Box::pin(async {
+            // Sections that are large and not looked at are left out.
+            let command = doc! {
+                "serverStatus": 1, "repl": 0, "metrics": 0, "locks": 0, "mirroredReads": 0, "latchAnalysis": 0,
+                "sharding": 0, "tcmalloc": 0, "wiredTiger": 0,
+            };
+            let status = self.client.database("admin").run_command(command).await.ok()?;
+            Some(counters_of(&status))
         })
     }
 

@@ -1,0 +1,268 @@
+//! The tables of `docs/performance.md`: how close starts come to their schedule, what a stall looks like, and what
+//! the engine costs.
+//!
+//! `cargo bench --bench performance` prints them; `… -- --write` puts them into `docs/performance.md` in place of
+//! those that are there; names choose among `cost`, `diag`, `canned`, `stall`, `drift` (which takes ten minutes and
+//! is left out if not named). On a machine that does nothing else: every point is a measurement, none is a test.
+
+mod canned;
+
+use canned::process::{Process, serve_if_asked};
+use indexmap::IndexMap;
+use nbrs::adapters::{Config, Dispenser, Outcome, Run, Scratch, diag, mongodb};
+use nbrs::engine::{self, Activity, ActivityOp, ActivityResult, Load, Observer};
+use nbrs::functions::Context;
+use nbrs::plan::{self, BindError, Form};
+use nbrs::span::Text;
+use nbrs::units::Rate;
+use nbrs::workload;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Ops at the lowest rates; faster ones run for [`SECONDS`].
+const LEAST_OPS: f64 = 1_000.0;
+const SECONDS: f64 = 5.0;
+const RATES: [f64; 9] = [10.0, 100.0, 1_000.0, 5_000.0, 20_000.0, 50_000.0, 100_000.0, 200_000.0, 500_000.0];
+const THREADS: usize = 25;
+
+fn main() {
+    if serve_if_asked() {
+        return;
+    }
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
+    let runs = |name: &str| if named.is_empty() { name != "drift" } else { named.contains(&name) };
+    let mut tables = machine();
+    if runs("cost") {
+        cost(&mut tables);
+    }
+    if runs("diag") {
+        tables.push_str("\n### Target and achieved rate, `diag` noop\n\n");
+        rates(&mut tables, THREADS, &|| connect(&diag::ROW, "noop", &[]));
+    }
+    if runs("canned") {
+        let server = Process::start();
+        let uri = server.uri.clone();
+        tables.push_str("\n### Target and achieved rate, canned-reply server over loopback\n\n");
+        rates(&mut tables, THREADS, &|| {
+            connect(&mongodb::ROW, "{ find: \"c\", filter: { _id: 1 } }", &[("connection", &uri)])
+        });
+    }
+    if runs("stall") {
+        stall(&mut tables);
+    }
+    if runs("drift") {
+        drift(&mut tables);
+    }
+    print!("{tables}");
+    if words.iter().any(|word| word == "--write") {
+        write_into_page(&tables);
+    }
+}
+
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("\t: unknown");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("Measured with {cores} processors ({}).\n", model.trim_start_matches(['\t', ' ', ':']))
+}
+
+const BEGIN: &str = "<!-- measured: begin -->\n";
+const END: &str = "<!-- measured: end -->\n";
+
+fn write_into_page(tables: &str) {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
+    let text = std::fs::read_to_string(page).expect("docs/performance.md is there");
+    let (before, rest) = text.split_once(BEGIN).expect("the page has the place where tables begin");
+    let (_, after) = rest.split_once(END).expect("the page has the place where tables end");
+    std::fs::write(page, format!("{before}{BEGIN}{tables}{END}{after}")).expect("the page can be written");
+}
+
+struct Nobody;
+impl Observer for Nobody {}
+
+fn runtime(workers: usize) -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .expect("a runtime can be built")
+}
+
+/// The dispenser of one op, connected.
+fn connect(
+    row: &nbrs::adapters::AdapterRow,
+    stmt: &str,
+    parameters: &[(&str, &str)],
+) -> std::pin::Pin<Box<dyn Future<Output = Arc<dyn Dispenser>>>> {
+    let parameters: IndexMap<String, String> =
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let workload = workload::from_op_text(&Text::unplaced(stmt), &IndexMap::new())
+        .unwrap_or_else(|errors| panic!("{errors:?}"));
+    let form: Form = row.form;
+    let plan = plan::compile(&workload.ops[0], form).unwrap_or_else(|errors| panic!("{errors:?}")).plan;
+    let connecting = (row.connect)(Config { alias: "bench".into(), parameters, threads: THREADS });
+    Box::pin(async move {
+        let adapter = connecting.await.expect("a target");
+        adapter.warm_up().await.expect("connections");
+        adapter.dispenser(plan).expect("an op")
+    })
+}
+
+type Target<'a> = &'a dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Arc<dyn Dispenser>>>>;
+
+fn run(workers: usize, target: Target, activity: Activity) -> ActivityResult {
+    runtime(workers).block_on(async {
+        let dispenser = target().await;
+        let ops = vec![ActivityOp { name: "b__op".into(), dispenser }];
+        let activity = Activity { alias: "bench".into(), ops, sequence: vec![0], ..activity };
+        engine::start(activity, Arc::new(Nobody)).wait(Duration::from_secs(5)).await
+    })
+}
+
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Ops that ended well, per second, as fast as they go.
+fn closed_loop(threads: usize, target: Target) -> f64 {
+    let duration = Some(Duration::from_secs_f64(SECONDS));
+    let result =
+        run(workers(), target, Activity { cycles: 0..u64::MAX, threads, duration, ..Activity::default() });
+    result.achieved().unwrap_or_default()
+}
+
+fn rates(out: &mut String, threads: usize, target: Target) {
+    let most = closed_loop(threads, target);
+    let _ = writeln!(out, "Closed loop, {threads} threads: {most:.0}/s.\n");
+    out.push_str("| target /s | ops | achieved /s | off by | wait p50 µs | wait p99 µs | wait max µs |\n");
+    out.push_str("|--:|--:|--:|--:|--:|--:|--:|\n");
+    for rate in RATES {
+        let ops = (rate * SECONDS).max(LEAST_OPS);
+        let result = run(
+            workers(),
+            target,
+            Activity {
+                cycles: 0..ops as u64,
+                threads,
+                cycle_rate: Some(Load::Rate(Rate::new(rate, 1.1))),
+                ..Activity::default()
+            },
+        );
+        let achieved = result.achieved().unwrap_or_default();
+        let wait = &result.totals[0].wait;
+        let at = |quantile| wait.value_at_quantile(quantile) as f64 / 1e3;
+        let over = if rate > most * 0.8 { " (over 80 % of the closed loop)" } else { "" };
+        let _ = writeln!(
+            out,
+            "| {rate}{over} | {} | {achieved:.1} | {:.3} % | {:.0} | {:.0} | {:.0} |",
+            result.cycles_done,
+            (achieved / rate - 1.0) * 100.0,
+            at(0.5),
+            at(0.99),
+            wait.max() as f64 / 1e3,
+        );
+    }
+}
+
+/// Resident memory of this process.
+fn resident_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? / 1024)
+}
+
+fn cost(out: &mut String) {
+    out.push_str("\n### What the engine costs, `diag` noop, all clocks recorded\n\n");
+    out.push_str("| workers | threads | cycles/s | memory at most, MB |\n|--:|--:|--:|--:|\n");
+    for (workers, threads) in [(1, 1), (1, 100), (2, 100), (2, 20_000)] {
+        let duration = Some(Duration::from_secs_f64(SECONDS));
+        let activity = Activity { cycles: 0..u64::MAX, threads, duration, ..Activity::default() };
+        let result = run(workers, &|| connect(&diag::ROW, "noop", &[]), activity);
+        let memory = resident_mb().map_or("-".to_owned(), |mb| mb.to_string());
+        let _ = writeln!(
+            out,
+            "| {workers} | {threads} | {:.0} | {memory} |",
+            result.achieved().unwrap_or_default()
+        );
+    }
+}
+
+/// A target of 1 ms that answers nothing for two seconds, once.
+struct Stalling {
+    begun: OnceLock<Instant>,
+}
+
+const STALL_AT: Duration = Duration::from_secs(5);
+const STALL: Duration = Duration::from_secs(2);
+
+impl Dispenser for Stalling {
+    fn bind(&self, _: i64, _: &mut Context, _: &mut Scratch) -> Result<(), BindError> {
+        Ok(())
+    }
+
+    fn run<'a>(&'a self, _: i64, _: &'a mut Scratch) -> Run<'a> {
+        let at = self.begun.get_or_init(Instant::now).elapsed();
+        let left = if at > STALL_AT { (STALL_AT + STALL).saturating_sub(at) } else { Duration::ZERO };
+        Run::Pending(Box::pin(async move {
+            tokio::time::sleep(left.max(Duration::from_millis(1))).await;
+            Outcome::default()
+        }))
+    }
+}
+
+fn stall(out: &mut String) {
+    out.push_str("\n### A target of 1 ms that stalls for 2 s after 5 s, `cyclerate=1000`, 15 s\n\n");
+    out.push_str("| threads | service p95 ms | service max ms | response p95 ms | response max ms | most in a second after it |\n");
+    out.push_str("|--:|--:|--:|--:|--:|--:|\n");
+    for threads in [10, 100] {
+        let stalling = || -> std::pin::Pin<Box<dyn Future<Output = Arc<dyn Dispenser>>>> {
+            Box::pin(async { Arc::new(Stalling { begun: OnceLock::new() }) as Arc<dyn Dispenser> })
+        };
+        let activity = Activity {
+            cycles: 0..15_000,
+            threads,
+            cycle_rate: Some(Load::Rate(Rate::new(1_000.0, 1.1))),
+            ..Activity::default()
+        };
+        let result = run(workers(), &stalling, activity);
+        let totals = &result.totals[0];
+        let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+        let after = result.series.iter().filter(|point| point.at > STALL_AT + STALL + Duration::from_secs(1));
+        let most = after.map(|point| point.ok as f64 / point.length.as_secs_f64()).fold(0.0, f64::max);
+        let _ = writeln!(
+            out,
+            "| {threads} | {:.2} | {:.0} | {:.0} | {:.0} | {most:.0} |",
+            ms(totals.service.value_at_quantile(0.95)),
+            ms(totals.service.max()),
+            ms(totals.response.value_at_quantile(0.95)),
+            ms(totals.response.max()),
+        );
+    }
+}
+
+/// Ten minutes at one rate.
+fn drift(out: &mut String) {
+    out.push_str("\n### No drift: `diag` noop, 10,000/s for ten minutes\n\n");
+    out.push_str("| minute | starts | off by |\n|--:|--:|--:|\n");
+    let activity = Activity {
+        cycles: 0..6_000_000,
+        threads: THREADS,
+        cycle_rate: Some(Load::Rate(Rate::new(10_000.0, 1.1))),
+        ..Activity::default()
+    };
+    let result = run(workers(), &|| connect(&diag::ROW, "noop", &[]), activity);
+    for minute in 0..10 {
+        let (from, to) = (minute as f64 * 60.0, (minute + 1) as f64 * 60.0);
+        let within = result.series.iter().filter(|point| {
+            let at = point.at.as_secs_f64();
+            at > from + 0.5 && at <= to + 0.5
+        });
+        let (starts, seconds) = within.fold((0, 0.0), |(starts, seconds), point| {
+            (starts + point.ok, seconds + point.length.as_secs_f64())
+        });
+        let off = starts as f64 / (seconds * 10_000.0) - 1.0;
+        let _ = writeln!(out, "| {} | {starts} | {:.4} % |", minute + 1, off * 100.0);
+    }
+}
