@@ -267,7 +267,7 @@ fn conditions_that_hold_fail_a_run_and_those_that_name_nothing_are_refused_befor
         place.run(&args)
     };
     let slow = &["op=delay=5ms"][..];
-    run(&["p99>1ms", "errors>1%"], slow).refused(4, &["--fail-if 'p99>1ms' holds: diag0 has "]);
+    run(&["p99>1ms", "errors>1%"], slow).refused(4, &["--fail-if 'p99>1ms' holds: DIAG0 has "]);
     run(&["p99>1h", "errors>1%", "stmt1.p50>1h"], slow).ok();
     let half = &["op=fail=Busy fail:every=2", "errors=counter"][..];
     run(&["errors>40%"], half).refused(4, &["has 50%"]);
@@ -333,4 +333,51 @@ fn failures_have_times_of_their_own_and_rates_apart() {
     for part in ["ok ops/s", "attempted/s", "failed"] {
         assert!(ran.stdout.contains(part), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn a_server_that_is_restarted_mid_run_is_an_outage_that_retries_outlast() {
+    let place = Place::new();
+    place.file("w.yaml", "ops:\n  find: |\n    { find: \"c\", filter: { _id: 1 } }\n");
+    let mut server = place.start(&["server", "--port", "0", "--data-dir", "data"]);
+    let uri = program::listening(&mut server);
+    let port = uri.rsplit(':').next().expect("a port").to_owned();
+    let connection = format!("connection={uri}/?serverSelectionTimeoutMS=300");
+    let child = place.start(&[
+        "run",
+        "workload=w.yaml",
+        "duration=6s",
+        "threads=4",
+        "cyclerate=200",
+        "errors=retry",
+        "maxtries=1k",
+        &connection,
+        "--report-json-to",
+        "result.json",
+    ]);
+    std::thread::sleep(Duration::from_millis(1_500));
+    signal(&server, Signal::KILL);
+    ended(server, ONE_MINUTE);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let mut server = place.start(&["server", "--port", &port, "--data-dir", "data"]);
+    program::listening(&mut server);
+    let ran = ended(child, ONE_MINUTE);
+    ran.ok();
+    signal(&server, Signal::TERM);
+    ended(server, ONE_MINUTE);
+
+    let result: Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("result.json")).expect("a result"))
+            .expect("JSON");
+    let main = main_activity(&result);
+    assert_eq!(main["ended"]["by"], "time");
+    let outage = &main["outages"][0];
+    let (from, to) =
+        (outage["from_s"].as_f64().expect("it began"), outage["to_s"].as_f64().expect("it ended"));
+    assert!(to - from >= 1.4, "{outage}");
+    assert!(ran.stdout.contains("outage: no op ended well for "), "{}", ran.stdout);
+    let errors = main["ops"][0]["errors_detail"].as_object().expect("errors");
+    assert!(errors.values().any(|detail| count(&detail["retried"]) > 0), "{main}");
+    // What the server itself counted stands beside it.
+    assert!(main["server"].as_array().is_some_and(|points| !points.is_empty()), "{main}");
 }

@@ -89,6 +89,9 @@ fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
         lines.push(text);
     }
     lines.extend(server(activity));
+    if figures.target.is_none() {
+        lines.extend(decay(activity));
+    }
     lines.extend(limit(activity, behind).map(|text| format!("  {text}")));
     lines.extend(activity.outages.iter().take(OUTAGES_SHOWN).map(|outage| match outage.to {
         Some(to) => format!(
@@ -105,6 +108,36 @@ fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
             .push(format!("  and {}; the result file has all", wording::counted(more as u64, "more outage")));
     }
     lines
+}
+
+/// Fewer whole intervals than this are too few to see a run slow down in.
+const INTERVALS_TO_COMPARE: usize = 20;
+
+/// That a run did less than half as much at its end as at its beginning.
+fn decay(activity: &Activity) -> Option<String> {
+    // Time of the end → ops that ended well, and seconds.
+    let mut intervals: BTreeMap<Duration, (u64, f64)> = BTreeMap::new();
+    for point in activity.series.iter().filter(|point| point.length >= Duration::from_millis(500)) {
+        let interval = intervals.entry(point.at).or_insert((0, point.length.as_secs_f64()));
+        interval.0 += point.ok;
+    }
+    if intervals.len() < INTERVALS_TO_COMPARE {
+        return None;
+    }
+    let intervals: Vec<_> = intervals.into_values().collect();
+    let tenth = intervals.len() / 10;
+    let rate = |part: &[(u64, f64)]| {
+        part.iter().map(|(ok, _)| *ok as f64).sum::<f64>()
+            / part.iter().map(|(_, seconds)| seconds).sum::<f64>()
+    };
+    let (first, last) = (rate(&intervals[..tenth]), rate(&intervals[intervals.len() - tenth..]));
+    (last < first / 2.0).then(|| {
+        format!(
+            "  throughput fell: {} in the first tenth of the run, {} in the last",
+            wording::per_second(first),
+            wording::per_second(last)
+        )
+    })
 }
 
 /// What the target counted itself: to hold against what the client counted.
@@ -126,7 +159,11 @@ fn server(activity: &Activity) -> Option<String> {
     if let Some(most) = activity.server.iter().filter_map(|point| point.connections).max() {
         parts.push(wording::counted(most, "connection"));
     }
-    parts.extend(latencies.iter().map(|(kind, (sum, n))| format!("{kind} {} on average", wording::time(sum / n * 1e3))));
+    parts.extend(
+        latencies
+            .iter()
+            .map(|(kind, (sum, n))| format!("{kind} {} on average", wording::time(sum / n * 1e3))),
+    );
     let until = wording::elapsed(last.at);
     Some(format!("  the target itself, in the first {until}: {}", parts.join(", ")))
 }
@@ -372,7 +409,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Client, Outage, WarmUp};
+    use crate::metrics::{Client, Outage, Point, Quantiles, ServerPoint, WarmUp};
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Op, Target};
     use hdrhistogram::Histogram;
@@ -528,6 +565,48 @@ rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
             assert!(words(&main).starts_with(beginning), "{client:?}: {}", words(&main));
             assert_eq!(words(&main).is_empty(), beginning.is_empty(), "{client:?}");
         }
+    }
+
+    #[test]
+    fn a_run_that_slows_down_says_so() {
+        let mut main = activity("main", vec![op("a"), op("b")]);
+        let at_rates = |rates: &[u64]| -> Vec<Point> {
+            let seconds = (1..).map(Duration::from_secs);
+            let point = |(at, ok): (Duration, &u64), op| Point {
+                at,
+                length: Duration::from_secs(1),
+                op,
+                ok: *ok,
+                errors: 0,
+                service: Quantiles::default(),
+                response: Quantiles::default(),
+            };
+            seconds.zip(rates).flat_map(|second| [point(second, 0), point(second, 1)]).collect()
+        };
+        let told = |main: &Activity| {
+            text(main).contains("throughput fell: 200/s in the first tenth of the run, 90/s")
+        };
+        main.series = at_rates(&[[100; 10], [45; 10]].concat());
+        assert!(told(&main), "{}", text(&main));
+        for steady in [&[[100; 10], [55; 10]].concat()[..], &[100, 40, 30]] {
+            main.series = at_rates(steady);
+            assert!(!text(&main).contains("throughput fell"));
+        }
+    }
+
+    #[test]
+    fn the_target_s_own_counters_stand_beside_the_client_s() {
+        let mut main = activity("main", Vec::new());
+        let point = |seconds, insert, us| ServerPoint {
+            at: Duration::from_secs(seconds),
+            length: Duration::from_secs(1),
+            ops: [("insert".to_owned(), insert)].into(),
+            connections: Some(20 + seconds),
+            mean_us: [("writes".to_owned(), us)].into(),
+        };
+        main.server = vec![point(1, 1_000, 40.0), point(2, 2_000, 60.0)];
+        let expected = "  the target itself, in the first 2.00 s: 3,000 insert, 22 connections, writes 50.0 µs on average";
+        assert_eq!(text(&main).lines().nth(1), Some(expected));
     }
 
     #[test]

@@ -164,8 +164,10 @@ async fn look(
         found.probes.push(probe);
         found.failed = finished.failed();
         // Go on behind what this probe may have begun; from the start again where the cycles are used up.
-        let begun =
-            finished.result.cycles_done.saturating_add(finished.head.threads as u64 * finished.head.stride);
+        let begun = finished
+            .result
+            .cycles_done
+            .saturating_add((finished.head.threads as u64).saturating_mul(finished.head.stride));
         cycles.start = cycles.start.saturating_add(begun);
         if cycles.start >= cycles.end || matches!(finished.result.ended, crate::engine::Ended::Complete) {
             cycles.start = first;

@@ -73,12 +73,10 @@ impl Prepared {
 
     /// Bytes that the run will write to the server, by sampling.
     pub fn bytes_to_write(&self) -> f64 {
-        let most = self.load.most_cycles(self.threads, self.stride);
-        let cycles = match (self.unbounded, most) {
+        let cycles = match (self.load.duration, self.load.most_cycles(self.threads, self.stride)) {
             // As fast as it goes for some time: nobody knows how much that is.
-            (true, None) => return 0.0,
-            (true, Some(most)) => most,
-            (false, most) => most.unwrap_or(f64::INFINITY).min(self.cycles_asked() as f64),
+            (Some(_), None) => return 0.0,
+            (_, most) => most.unwrap_or(f64::INFINITY).min(self.cycles_asked() as f64),
         };
         let writing = self.ops.iter().enumerate().filter(|(_, op)| op.writes);
         writing.map(|(at, op)| op.mean_bytes.unwrap_or(0.0) * self.share(at) * cycles).sum()

@@ -26,7 +26,7 @@ use bson::{Bson, Document, doc};
 use defaults::Defaults;
 use dispenser::{CommandDispenser, Shared};
 use futures_util::future::BoxFuture;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use uri::Target;
 
@@ -79,6 +79,9 @@ const DEFAULT_DATABASE: &str = "nbrs";
 
 struct MongoAdapter {
     client: Client,
+    /// For [`Adapter::counters`]: a client with one connection, so that no op waits for one of the pool.
+    aside: OnceLock<Client>,
+    aside_options: ClientOptions,
     shared: Arc<Shared>,
     facts: TargetFacts,
     /// The connection string without its secrets.
@@ -118,6 +121,8 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     };
     let balanced = options.load_balanced == Some(true);
     let defaults = Defaults::take(&mut options);
+    let mut aside_options = options.clone();
+    (aside_options.min_pool_size, aside_options.max_pool_size) = (Some(0), Some(1));
     let client = Client::with_options(options).map_err(|error| {
         AdapterError::Configuration(format!(
             "connection={shown}: {}",
@@ -126,7 +131,16 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     })?;
     let shared =
         Arc::new(Shared { client: client.clone(), database: client.database(&database), defaults, secrets });
-    let mut adapter = MongoAdapter { client, shared, facts: TargetFacts::default(), shown, user, check };
+    let mut adapter = MongoAdapter {
+        client,
+        aside: OnceLock::new(),
+        aside_options,
+        shared,
+        facts: TargetFacts::default(),
+        shown,
+        user,
+        check,
+    };
     let answer = tokio::time::timeout(patience, adapter.admin(doc! { "ping": 1 })).await;
     if let Err(error) = answer.unwrap_or_else(|_| Err(ErrorKind::from(std::io::ErrorKind::TimedOut).into())) {
         let refusal = adapter.unreachable(&error, patience);
@@ -315,9 +329,18 @@ impl MongoAdapter {
 
     async fn shut_down(&self) {
         // What is still in flight was given up by whoever closes us: it is not waited for.
+        let aside = self.aside.get().cloned().map(|client| client.shutdown().immediate(true));
         let closing = self.client.clone().shutdown().immediate(true);
         // A server that does not answer must not keep the program; sockets close with the process then.
-        let _ = tokio::time::timeout(LONGEST_CLOSE, async move { closing.await }).await;
+        let both = async move {
+            match aside {
+                Some(aside) => {
+                    futures_util::future::join(closing.into_future(), aside.into_future()).await;
+                }
+                None => closing.await,
+            }
+        };
+        let _ = tokio::time::timeout(LONGEST_CLOSE, both).await;
     }
 }
 
@@ -398,7 +421,14 @@ impl Adapter for MongoAdapter {
                 "serverStatus": 1, "repl": 0, "metrics": 0, "locks": 0, "mirroredReads": 0, "latchAnalysis": 0,
                 "sharding": 0, "tcmalloc": 0, "wiredTiger": 0,
             };
-            let status = self.client.database("admin").run_command(command).await.ok()?;
+            let aside = match self.aside.get() {
+                Some(client) => client,
+                None => {
+                    let client = Client::with_options(self.aside_options.clone()).ok()?;
+                    self.aside.get_or_init(|| client)
+                }
+            };
+            let status = aside.database("admin").run_command(command).await.ok()?;
             Some(counters_of(&status))
         })
     }
