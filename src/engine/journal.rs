@@ -208,7 +208,7 @@ mod tests {
         drop(journal);
         let journal = Journal::open(&path, "cycles=0..100", 100).expect("there");
         assert_eq!(journal.done_before(), 3);
-        assert_eq!(journal.unknown(), (3, &[50..53][..]));
+        assert_eq!(journal.unknown(), (3, std::slice::from_ref(&(50..53))));
         let done: Vec<u64> = (0..100).filter(|position| journal.was_done(*position)).collect();
         assert_eq!(done, [0, 1, 99]);
         assert!(!journal.was_done(1000));

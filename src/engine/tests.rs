@@ -696,7 +696,7 @@ async fn a_run_that_was_cut_off_is_completed_with_each_cycle_done_once() {
         start(activity(first.clone()), Arc::new(Watcher::default())).wait(Duration::from_millis(10)).await;
     assert!(matches!(&result.ended, Ended::Failed { cycle: 520, .. }), "{:?}", result.ended);
     let journal = open().expect("a journal");
-    assert_eq!(journal.unknown(), (1, &[500..501][..]));
+    assert_eq!(journal.unknown(), (1, std::slice::from_ref(&(500..501))));
     let before = journal.done_before();
     assert_eq!(before + 1, result.cycles_done, "all but the one that failed");
     drop(journal);
