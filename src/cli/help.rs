@@ -342,3 +342,30 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     clap_complete::generate(shell, &mut root, "nbrs", &mut script);
     script
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_is_explained_with_its_forms_and_an_example() {
+        let list = functions();
+        for row in functions::all() {
+            let text = function(row);
+            assert!(text.starts_with(&format!("{} (", row.name)), "{text}");
+            assert!(text.contains(&format!(" -> {}(", row.name)), "no form in {text}");
+            assert!(text.contains("  nbrs eval '"), "no example in {text}");
+            assert!(list.contains(&format!("\n{} ", row.name)), "{} is not in the list", row.name);
+            assert!(function_row(row.name).is_ok(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn code_in_a_table_stays_code() {
+        for (code, shown) in
+            [("a", "`a`"), ("a|b", "`a\\|b`"), ("a`b", "``a`b``"), (" a", "`  a `"), ("a\nb", "`a\\nb`")]
+        {
+            assert_eq!(cell(code), shown, "{code:?}");
+        }
+    }
+}
