@@ -117,7 +117,7 @@ fn line(indent: usize, out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(b' ', 2 * indent));
 }
 
-/// What stands between two brackets, item by item; `indent` as for [`write`].
+/// What stands between two brackets, item by item; `indent` as for [`write()`].
 fn items<T>(
     brackets: [u8; 2],
     items: impl IntoIterator<Item = T>,
