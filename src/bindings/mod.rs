@@ -313,8 +313,11 @@ mod tests {
         for (recipe, words, place) in [
             ("Mood(10)", "no function `Mood`", Some(0..4)),
             ("Identity(); mod(10)", "no function `mod`", Some(12..15)),
-            ("Zipf(10,0.5)", "`Zipf` exists in NoSQLBench, but is not built", Some(0..4)),
-            ("Template('{}',Zipf(10,0.5))", "`Zipf`", Some(14..18)),
+            ("DoubleCache(5)", "no function yields the sequence", Some(0..11)),
+            ("Template('{}',DoubleCache(5))", "`DoubleCache`", Some(14..25)),
+            ("Zipf(10,-0.5)", "must not be below 0", Some(8..12)),
+            ("LastNames('other')", "'other' is no mode", Some(10..17)),
+            ("CSVFrequencySampler('data/us_places','Zip')", "no column `Zip`", None),
             ("Prefix('a')", "cannot come first: it takes String", Some(0..11)),
             ("Add(1); Prefix('x')", "`Prefix` takes String, but `Add` gives long", Some(8..19)),
             ("Uniform(2,1)", "lower bound", Some(0..12)),

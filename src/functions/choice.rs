@@ -1,12 +1,12 @@
 //! One of several functions, and functions one after the other.
 
 use super::chain::Chain;
+use super::samplers::AliasTable;
 use super::{
     Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Map, Nested,
     Overload, Refusal, Type, adapt, forms, ranges,
 };
 use crate::value::Value;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The functions of this family.
@@ -71,7 +71,7 @@ static WEIGHTED_FUNCS: FunctionRow = FunctionRow {
             let mut functions = Vec::new();
             for position in (0..arguments.count()).step_by(2) {
                 match arguments.get(position) {
-                    Some(super::Argument::Double(weight)) => weights.push(*weight),
+                    Some(super::Argument::Double(weight)) => weights.push((weights.len(), *weight)),
                     _ => {
                         return Err(Refusal::new(format!(
                             "argument {} must be a weight that ends in `d`",
@@ -83,70 +83,18 @@ static WEIGHTED_FUNCS: FunctionRow = FunctionRow {
                 }
                 functions.push(loosely(arguments, position + 1)?);
             }
-            let slots = slots(&weights)?;
+            let table = AliasTable::new(&weights)?;
             Ok(Function::long_to_object(move |v, context| {
-                let point = ranges::unit(v) * slots.len() as f64;
-                let function = slots
-                    .get(point as usize)
-                    .map(|slot| if point > slot.divider { slot.top } else { slot.bottom })
-                    .and_then(|place| functions.get(place))
-                    .ok_or_else(|| {
-                        EvalError::boxed("IndexOutOfBoundsException", "no function has this share")
-                    })?;
+                let place = table.draw(ranges::unit(v))?;
+                let function = functions.get(place).ok_or_else(|| {
+                    EvalError::boxed("IndexOutOfBoundsException", "no function has this share")
+                })?;
                 function.value(v, context)
             }))
         },
     )],
     ..FunctionRow::NEW
 };
-
-/// One die roll's worth of an alias table: the lower function up to `divider`, the upper one above.
-struct Slot {
-    top: usize,
-    bottom: usize,
-    divider: f64,
-}
-
-/// Walker's alias method in Vose's form, with the reference's queues.
-fn slots(weights: &[f64]) -> Result<Vec<Slot>, Refusal> {
-    let total = weights.iter().fold((0.0, 0.0), kahan);
-    let total: f64 = total.0 - total.1;
-    if !(total > 0.0 && total.is_finite()) || weights.iter().any(|weight| *weight < 0.0) {
-        return Err(Refusal::new("the weights must not be negative, and one must be positive"));
-    }
-    let count = weights.len() as f64;
-    let mut small = VecDeque::new();
-    let mut large = VecDeque::new();
-    for (place, weight) in weights.iter().enumerate() {
-        let share = weight / total * count;
-        if share < 1.0 { &mut small } else { &mut large }.push_back((place, share));
-    }
-    let mut slots = Vec::new();
-    while let (Some(low), Some(high)) = (small.front().copied(), large.front().copied()) {
-        small.pop_front();
-        large.pop_front();
-        slots.push(Slot { top: high.0, bottom: low.0, divider: low.1 });
-        let rest = high.1 + low.1 - 1.0;
-        if rest < 1.0 { &mut small } else { &mut large }.push_back((high.0, rest));
-    }
-    slots.extend(large.into_iter().chain(small).map(|(place, _)| Slot {
-        top: place,
-        bottom: place,
-        divider: 1.0,
-    }));
-    for (place, slot) in slots.iter_mut().enumerate() {
-        let from = place as f64;
-        slot.divider = from + slot.divider * ((from + 1.0) - from);
-    }
-    Ok(slots)
-}
-
-/// A step of `DoubleStream.sum`: the sum so far and what it is too large by.
-fn kahan((sum, excess): (f64, f64), value: &f64) -> (f64, f64) {
-    let corrected = value - excess;
-    let next = sum + corrected;
-    (next, (next - sum) - corrected)
-}
 
 static FLOW: FunctionRow = FunctionRow {
     name: "Flow",

@@ -43,7 +43,7 @@ fn read_local(name: &str) -> Result<Option<Vec<u8>>, Refusal> {
 
 /// The text of the first of `names` that there is: as a user's file below the working directory, else
 /// bundled.
-fn read_first(names: &[&str]) -> Result<String, Refusal> {
+pub(super) fn read_first(names: &[&str]) -> Result<String, Refusal> {
     let mut found = None;
     for name in names {
         found = read_local(name)?.map(|bytes| (*name, bytes));

@@ -28,14 +28,21 @@ mod image;
 mod java_regex;
 mod joda;
 mod json;
+mod lfsr;
 mod mongo;
 mod names;
 mod nulls;
+mod people;
+mod places;
 mod ranges;
+mod samplers;
 mod state;
 mod text;
 mod times;
+mod tpcc;
 mod types;
+mod vectors;
+mod ycsb;
 mod zone;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
@@ -46,6 +53,8 @@ pub use names::{is_known_to_reference, why_refused};
 pub use types::{Match, Type};
 
 use crate::value::{JavaHashMap, Value};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What a function may see besides its input: one per logical thread.
 #[derive(Debug, Default)]
@@ -54,6 +63,9 @@ pub struct Context {
     pub thread: usize,
     /// Values kept by `Save`, read by `Load`. Names are texts; `Swap` may use null.
     pub variables: JavaHashMap<Value, Value>,
+    /// How many inserting cycles of the run are acknowledged without a gap, which its engine counts; one for
+    /// all of its threads.
+    pub acknowledged: Arc<AtomicU64>,
 }
 
 /// A value that could not be made for one cycle.
@@ -103,9 +115,11 @@ pub enum Category {
     File,
     Hash,
     Id,
+    Premade,
     State,
     Text,
     Time,
+    Vector,
 }
 
 impl Category {
@@ -123,9 +137,11 @@ impl Category {
             Category::File => "files",
             Category::Hash => "hashes",
             Category::Id => "identifiers",
+            Category::Premade => "premade",
             Category::State => "state",
             Category::Text => "text",
             Category::Time => "times",
+            Category::Vector => "vectors",
         }
     }
 }
@@ -235,6 +251,15 @@ static FAMILIES: &[&[&FunctionRow]] = &[
     hash::ROWS,
     ranges::ROWS,
     curves::uniform::ROWS,
+    curves::continuous::ROWS,
+    curves::discrete::ROWS,
+    samplers::ROWS,
+    people::ROWS,
+    places::ROWS,
+    lfsr::ROWS,
+    ycsb::ROWS,
+    tpcc::ROWS,
+    vectors::ROWS,
     constants::ROWS,
     conversions::ROWS,
     choice::ROWS,

@@ -26,6 +26,10 @@ pub fn why_refused(name: &str) -> Option<&'static str> {
         }
         "ToMD5ByteBuffer" => "NoSQLBench withdrew it: `DigestToByteBuffer('MD5')` gives what it gave",
         "Token" => "it logs in to a server over HTTP, which has no place in the data of an op",
+        "Combiner" => "no recipe can write the class that it takes: `DoubleCombiner` makes vectors",
+        "DoubleCache" | "DoubleArrayCache" => {
+            "no function yields the sequence that it takes: `DoubleVectors` is one that is cached"
+        }
         "SignalPID" => "it tells the number of a Java process, which nbrs is not",
         "Murmur3DivToLong" | "Murmur3DivToString" => {
             "its values depend on all calls before it on a thread, so that no run repeats another: `Hash` does"

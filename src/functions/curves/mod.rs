@@ -4,9 +4,19 @@
 //! Every curve comes in classes by what they take and give; all draw from the samplers here, with the
 //! reference's slips kept (table ends, clamping bounds, hashes), since its values depend on them.
 
+pub mod continuous;
+pub mod discrete;
+mod elementary;
+mod search;
+mod special;
 pub mod uniform;
 
+pub use discrete::Harmonics;
+
 use super::{Arguments, Eval, EvalError, Function, Refusal, hash};
+use search::Known;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 const RESOLUTION: usize = 1000;
 /// 2^63 − 1 as a double, which is 2^63.
@@ -79,9 +89,56 @@ fn probability(p: f64) -> Eval<f64> {
     if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(no_probability(p)) }
 }
 
-/// The points of a table.
-fn points(icdf: impl Fn(f64) -> f64) -> Vec<f64> {
-    (0..RESOLUTION).map(|point| icdf(point as f64 / RESOLUTION as f64)).collect()
+/// A continuous curve: its quantile of a probability.
+type Continuous = Box<dyn Fn(f64) -> Eval<f64> + Send + Sync>;
+
+/// A discrete curve: its quantile of a probability, with what is known already.
+type Discrete = Box<dyn Fn(f64, &mut Known) -> Eval<i32> + Send + Sync>;
+
+#[cold]
+fn unsolved(p: f64) -> Box<EvalError> {
+    EvalError::boxed(
+        "ArithmeticException",
+        format!("the curve's value at probability {p} cannot be computed"),
+    )
+}
+
+/// The argument `position`, which must be above 0.
+fn positive(arguments: &Arguments<'_>, position: usize, what: &str) -> Result<f64, Refusal> {
+    let value = arguments.double(position)?;
+    if value > 0.0 {
+        Ok(value)
+    } else {
+        Err(Refusal::new(format!("the {what} must be above 0, not {value}")).at(position))
+    }
+}
+
+/// The points of a table. The classes of one curve share them, and so do all that draw from the same curve
+/// with the same arguments.
+fn points(
+    name: &'static str,
+    arguments: &Arguments<'_>,
+    count: usize,
+    quantile: impl FnMut(f64) -> Eval<f64>,
+) -> Result<Arc<[f64]>, Refusal> {
+    type Key = (&'static str, Vec<Option<u64>>, String);
+    static TABLES: Mutex<BTreeMap<Key, Weak<[f64]>>> = Mutex::new(BTreeMap::new());
+    let numbers = (0..count).map(|position| arguments.double(position).ok().map(f64::to_bits)).collect();
+    let text = (0..count).filter_map(|position| arguments.text(position).ok()).collect();
+    let key = (name, numbers, text);
+    let find = |tables: &BTreeMap<Key, Weak<[f64]>>| tables.get(&key).and_then(Weak::upgrade);
+    if let Some(table) = find(&TABLES.lock().unwrap_or_else(PoisonError::into_inner)) {
+        return Ok(table);
+    }
+    let table: Arc<[f64]> = (0..RESOLUTION)
+        .map(|point| point as f64 / RESOLUTION as f64)
+        .map(quantile)
+        .collect::<Eval<_>>()
+        .map_err(|error| Refusal::new(error.message))?;
+    let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    tables.retain(|_, table| table.strong_count() > 0);
+    tables.insert(key, Arc::downgrade(&table));
+    Ok(table)
 }
 
 /// Clamped as `max(low, min(high, value))` of Java, which keeps NaN.
@@ -92,20 +149,21 @@ fn clamped(value: f64, low: f64, high: f64) -> f64 {
 /// Clamping of the computed samplers starts at the smallest positive double, whatever was meant.
 const LEAST_COMPUTED: f64 = 5e-324;
 
-/// A continuous curve from long to double, from its inverse cumulative distribution function.
+/// A continuous curve from long to double; its modifiers are the arguments `from` on.
 fn continuous_long_double(
-    icdf: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    name: &'static str,
     arguments: &Arguments<'_>,
     from: usize,
+    quantile: Continuous,
 ) -> Result<Function, Refusal> {
     let modifiers = modifiers(arguments, from, true)?;
     let draw = move |v| if modifiers.hash { hash::long(v) } else { v };
     if !modifiers.interpolate {
         return Ok(Function::long_to_double(move |v, _| {
-            Ok(clamped(icdf(probability(draw(v) as f64 / MAX_LONG)?), LEAST_COMPUTED, MAX_LONG))
+            Ok(clamped(quantile(probability(draw(v) as f64 / MAX_LONG)?)?, LEAST_COMPUTED, MAX_LONG))
         }));
     }
-    let mut table = points(icdf);
+    let mut table = points(name, arguments, from, quantile)?.to_vec();
     if modifiers.clamp {
         table.iter_mut().for_each(|q| *q = clamped(*q, -MAX_LONG, MAX_LONG));
     }
@@ -123,18 +181,19 @@ fn continuous_long_double(
 
 /// A continuous curve from int to double.
 fn continuous_int_double(
-    icdf: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    name: &'static str,
     arguments: &Arguments<'_>,
     from: usize,
+    quantile: Continuous,
 ) -> Result<Function, Refusal> {
     let modifiers = modifiers(arguments, from, true)?;
     if !modifiers.interpolate {
         return Ok(Function::int_to_double(move |v, _| {
             let x = if modifiers.hash { hash::long(i64::from(v)) } else { i64::from(v) };
-            Ok(clamped(icdf(probability(x as f64 / MAX_LONG)?), LEAST_COMPUTED, MAX_INT))
+            Ok(clamped(quantile(probability(x as f64 / MAX_LONG)?)?, LEAST_COMPUTED, MAX_INT))
         }));
     }
-    let mut table = points(icdf);
+    let mut table = points(name, arguments, from, quantile)?.to_vec();
     if modifiers.clamp {
         table.iter_mut().for_each(|q| *q = clamped(*q, f64::from(i32::MIN), MAX_INT));
     }
@@ -156,66 +215,131 @@ fn continuous_int_double(
 
 /// What a discrete curve takes and gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Discrete {
+enum Class {
     IntInt,
     IntLong,
     LongInt,
     LongLong,
 }
 
-/// A discrete curve, from its inverse cumulative distribution function.
-fn discrete(
-    class: Discrete,
-    icdf: impl Fn(f64) -> i32 + Send + Sync + 'static,
+/// A discrete curve; its modifiers are the arguments `from` on.
+fn discrete_curve(
+    class: Class,
+    name: &'static str,
     arguments: &Arguments<'_>,
     from: usize,
+    quantile: Discrete,
 ) -> Result<Function, Refusal> {
     let modifiers = modifiers(arguments, from, false)?;
     if !modifiers.interpolate {
-        return Ok(computed_discrete(class, icdf, modifiers.hash));
+        return Ok(computed_discrete(class, quantile, modifiers.hash));
     }
-    let mut table = points(|p| f64::from(icdf(p)));
-    table.push(if class == Discrete::IntLong { 0.0 } else { table.last().copied().unwrap_or_default() });
+    let mut known = Known::kept();
+    let mut table = points(name, arguments, from, |p| quantile(p, &mut known).map(f64::from))?.to_vec();
+    table.push(if class == Class::IntLong { 0.0 } else { table.last().copied().unwrap_or_default() });
     let of_long = move |v| if modifiers.hash { hash::long(v) } else { v } as f64;
     let of_int = move |v| f64::from(if modifiers.hash { hash::of_int(v) } else { v });
     let long_scale = (1.0 / MAX_LONG) * (RESOLUTION as f64 - 1.0);
     let int_scale = (1.0 / MAX_INT) * (RESOLUTION as f64 - 1.0);
     Ok(match class {
-        Discrete::LongLong => {
+        Class::LongLong => {
             Function::long_to_long(move |v, _| Ok(sample(&table, long_scale * of_long(v))? as i64))
         }
-        Discrete::LongInt => {
+        Class::LongInt => {
             Function::long_to_int(move |v, _| Ok(sample(&table, long_scale * of_long(v))? as i32))
         }
-        Discrete::IntLong => {
+        Class::IntLong => {
             Function::int_to_long(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i64))
         }
-        Discrete::IntInt => {
-            Function::int_to_int(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i32))
-        }
+        Class::IntInt => Function::int_to_int(move |v, _| Ok(sample(&table, int_scale * of_int(v))? as i32)),
     })
 }
 
-fn computed_discrete(
-    class: Discrete,
-    icdf: impl Fn(f64) -> i32 + Send + Sync + 'static,
-    hashed: bool,
-) -> Function {
+/// A builder of each discrete class.
+macro_rules! discrete_builders {
+    ($($builder:ident: $class:ident),+) => {
+        $(fn $builder(
+            name: &'static str,
+            arguments: &Arguments<'_>,
+            from: usize,
+            quantile: Discrete,
+        ) -> Result<Function, Refusal> {
+            discrete_curve(Class::$class, name, arguments, from, quantile)
+        })+
+    };
+}
+discrete_builders!(
+    discrete_int_int: IntInt,
+    discrete_int_long: IntLong,
+    discrete_long_int: LongInt,
+    discrete_long_long: LongLong
+);
+
+fn computed_discrete(class: Class, quantile: Discrete, hashed: bool) -> Function {
     let draw = move |v: i64| if hashed { hash::long(v) } else { v };
+    let quantile = move |unit: f64| quantile(probability(unit)?, &mut Known::default());
     match class {
-        Discrete::LongLong => {
-            Function::long_to_long(move |v, _| Ok(i64::from(icdf(probability(draw(v) as f64 / MAX_LONG)?))))
+        Class::LongLong => {
+            Function::long_to_long(move |v, _| Ok(i64::from(quantile(draw(v) as f64 / MAX_LONG)?)))
         }
-        Discrete::LongInt => {
-            Function::long_to_int(move |v, _| Ok(icdf(probability(draw(v) as f64 / MAX_LONG)?)))
-        }
-        Discrete::IntLong => Function::int_to_long(move |v, _| {
+        Class::LongInt => Function::long_to_int(move |v, _| quantile(draw(v) as f64 / MAX_LONG)),
+        Class::IntLong => Function::int_to_long(move |v, _| {
             let x = if hashed { (draw(i64::from(v)) % i64::from(i32::MAX)) as i32 } else { v };
-            Ok(i64::from(icdf(probability(f64::from(x) / MAX_INT)?)))
+            Ok(i64::from(quantile(f64::from(x) / MAX_INT)?))
         }),
         // The low half of the hash over 2^63: it may be negative, and then it is no probability.
-        Discrete::IntInt => Function::int_to_int(move |v, _| {
-            Ok(icdf(probability(f64::from(draw(i64::from(v)) as i32) / MAX_LONG)?))
-        }),
+        Class::IntInt => {
+            Function::int_to_int(move |v, _| quantile(f64::from(draw(i64::from(v)) as i32) / MAX_LONG))
+        }
     }
 }
+
+/// One class of a curve, from its name, its parameters and what makes it of the arguments.
+macro_rules! class {
+    (int_double, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.continuous.int_double", Int, Double, curves::continuous_int_double, $($curve)*)
+    };
+    (long_double, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.continuous.long_double", Long, Double, curves::continuous_long_double, $($curve)*)
+    };
+    (int_int, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.discrete.int_int", Int, Int, curves::discrete_int_int, $($curve)*)
+    };
+    (int_long, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.discrete.int_long", Int, Long, curves::discrete_int_long, $($curve)*)
+    };
+    (long_int, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.discrete.long_int", Long, Int, curves::discrete_long_int, $($curve)*)
+    };
+    (long_long, $($curve:tt)*) => {
+        $crate::functions::curves::class!(@"@curves4.discrete.long_long", Long, Long, curves::discrete_long_long, $($curve)*)
+    };
+    (@$package:literal, $in:ident, $out:ident, $build:expr, $name:literal, [$($parameter:ident),+], $curve:path) => {{
+        use $crate::functions::{Constructor, Overload, Type, curves};
+        const PARAMETERS: &[Type] = &[$(Type::$parameter),+];
+        const CONSTRUCTORS: &[Constructor] = &[Constructor::with_rest(PARAMETERS, Type::String)];
+        Overload::new($package, Type::$in, Type::$out, CONSTRUCTORS, |arguments| {
+            $build($name, arguments, PARAMETERS.len(), $curve(arguments)?)
+        })
+    }};
+}
+use class;
+
+/// The row of a curve that comes in the classes named.
+macro_rules! curve {
+    (
+        $row:ident, $name:literal, $parameters:tt, [$($class:ident),+], $doc:literal, $notes:literal,
+        [$($example:expr),+ $(,)?], $curve:path
+    ) => {
+        static $row: $crate::functions::FunctionRow = $crate::functions::FunctionRow {
+            name: $name,
+            category: $crate::functions::Category::Distribution,
+            doc: $doc,
+            notes: $notes,
+            examples: &[$($example),+],
+            overloads: &[$($crate::functions::curves::class!($class, $name, $parameters, $curve)),+],
+            ..$crate::functions::FunctionRow::NEW
+        };
+    };
+}
+use curve;
