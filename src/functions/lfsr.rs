@@ -232,7 +232,7 @@ mod tests {
             let mut rest = (1u64 << width) - 1;
             for prime in primes(width) {
                 assert_eq!(rest % prime, 0, "{width}: {prime}");
-                while rest % prime == 0 {
+                while rest.is_multiple_of(*prime) {
                     rest /= prime;
                 }
             }

@@ -5,7 +5,7 @@
 //! unit. `log_1p`, `exp_m1` and `asin` follow, operation by operation, the public FDLIBM 5.3 of Sun
 //! Microsystems, which the runtime's own definition prescribes.
 
-use std::f64::consts::{FRAC_PI_2, LN_2};
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E};
 use std::sync::LazyLock;
 
 /// An unevaluated sum of two doubles, the second at most half a unit in the last place of the first.
@@ -370,13 +370,13 @@ const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 /// ln(1 + x), by FDLIBM.
 pub fn log_1p(x: f64) -> f64 {
     const LP: [f64; 7] = [
-        6.666666666666735130e-01,
-        3.999999999940941908e-01,
-        2.857142874366239149e-01,
-        2.222219843214978396e-01,
-        1.818357216161805012e-01,
-        1.531383769920937332e-01,
-        1.479819860511658591e-01,
+        0.6666666666666735,
+        0.3999999999940942,
+        0.2857142874366239,
+        0.22222198432149784,
+        0.1818357216161805,
+        0.15313837699209373,
+        0.14798198605116586,
     ];
     let hx = high_word(x);
     let ax = hx & 0x7fff_ffff;
@@ -432,7 +432,7 @@ pub fn log_1p(x: f64) -> f64 {
         if f == 0.0 {
             return if k == 0.0 { 0.0 } else { k * LN_2_HIGH + (c + k * LN_2_LOW) };
         }
-        let r = hfsq * (1.0 - 0.66666666666666666 * f);
+        let r = hfsq * (1.0 - 0.6666666666666666 * f);
         return if k == 0.0 { f - r } else { k * LN_2_HIGH - ((r - (k * LN_2_LOW + c)) - f) };
     }
     let s = f / (2.0 + f);
@@ -447,14 +447,13 @@ pub fn log_1p(x: f64) -> f64 {
 
 /// e^x − 1, by FDLIBM.
 pub fn exp_m1(x: f64) -> f64 {
-    const INVERSE_LN_2: f64 = 1.44269504088896338700e+00;
-    const OVERFLOW: f64 = 7.09782712893383973096e+02;
+    const OVERFLOW: f64 = 709.782712893384;
     const Q: [f64; 5] = [
-        -3.33333333333331316428e-02,
-        1.58730158725481460165e-03,
-        -7.93650757867487942473e-05,
-        4.00821782732936239552e-06,
-        -2.01099218183624371326e-07,
+        -0.03333333333333313,
+        0.0015873015872548146,
+        -7.93650757867488e-05,
+        4.008217827329362e-06,
+        -2.0109921818362437e-07,
     ];
     let negative = x.is_sign_negative();
     let hx = high_word(x) & 0x7fff_ffff;
@@ -487,7 +486,7 @@ pub fn exp_m1(x: f64) -> f64 {
                 (high, low, k) = (x - LN_2_HIGH, LN_2_LOW, 1);
             }
         } else {
-            k = (INVERSE_LN_2 * x + if negative { -0.5 } else { 0.5 }) as i32;
+            k = (LOG2_E * x + if negative { -0.5 } else { 0.5 }) as i32;
             let t = f64::from(k);
             (high, low) = (x - t * LN_2_HIGH, t * LN_2_LOW);
         }
@@ -530,23 +529,18 @@ pub fn exp_m1(x: f64) -> f64 {
 
 /// The arc sine, by FDLIBM.
 pub fn asin(x: f64) -> f64 {
-    const HALF_PI_HIGH: f64 = 1.57079632679489655800e+00;
-    const HALF_PI_LOW: f64 = 6.12323399573676603587e-17;
-    const QUARTER_PI_HIGH: f64 = 7.85398163397448278999e-01;
+    const HALF_PI_HIGH: f64 = FRAC_PI_2;
+    const HALF_PI_LOW: f64 = 6.123233995736766e-17;
+    const QUARTER_PI_HIGH: f64 = FRAC_PI_4;
     const P: [f64; 6] = [
-        1.66666666666666657415e-01,
-        -3.25565818622400915405e-01,
-        2.01212532134862925881e-01,
-        -4.00555345006794114027e-02,
-        7.91534994289814532176e-04,
-        3.47933107596021167570e-05,
+        0.16666666666666666,
+        -0.3255658186224009,
+        0.20121253213486293,
+        -0.04005553450067941,
+        0.0007915349942898145,
+        3.479331075960212e-05,
     ];
-    const Q: [f64; 4] = [
-        -2.40339491173441421878e+00,
-        2.02094576023350569471e+00,
-        -6.88283971605453293030e-01,
-        7.70381505559019352791e-02,
-    ];
+    const Q: [f64; 4] = [-2.403394911734414, 2.0209457602335057, -0.6882839716054533, 0.07703815055590194];
     let p = |t: f64| t * (P[0] + t * (P[1] + t * (P[2] + t * (P[3] + t * (P[4] + t * P[5])))));
     let q = |t: f64| 1.0 + t * (Q[0] + t * (Q[1] + t * (Q[2] + t * Q[3])));
     let a = x.abs();
@@ -578,4 +572,100 @@ pub fn asin(x: f64) -> f64 {
         QUARTER_PI_HIGH - (p - q)
     };
     if x > 0.0 { result } else { -result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_those_of_the_runtime() {
+        // Bits of arguments and result, as a JDK 17 on x86-64 computes them.
+        #[rustfmt::skip]
+        let known: &[(&str, u64, u64, u64)] = &[
+            ("exp", 0xc015_9238_105d_488a, 0x0000_0000_0000_0000, 0x3f72_a23d_19cc_dcb0),
+            ("exp", 0xbffb_7dd4_03e1_fd28, 0x0000_0000_0000_0000, 0x3fc6_f618_3633_9c21),
+            ("exp", 0xc014_330b_a63b_8e5b, 0x0000_0000_0000_0000, 0x3f7a_41af_f16b_e047),
+            ("exp", 0xbffb_35a4_d84c_ddf8, 0x0000_0000_0000_0000, 0x3fc7_5e9a_6247_eb4f),
+            ("exp", 0xc009_da99_608b_f144, 0x0000_0000_0000_0000, 0x3fa4_37e0_b2e4_4582),
+            ("exp", 0xc01f_2fa1_ac10_e23e, 0x0000_0000_0000_0000, 0x3f3a_f235_a27c_d6b2),
+            ("log", 0x4042_4776_d54a_681a, 0x0000_0000_0000_0000, 0x400c_ca90_9b8a_0de4),
+            ("log", 0x402d_e275_4063_cc3f, 0x0000_0000_0000_0000, 0x4005_a231_9a25_ab40),
+            ("log", 0x3ffa_44e6_b580_b629, 0x0000_0000_0000_0000, 0x3fdf_bb4a_8ba1_b650),
+            ("log", 0x4012_ae6e_2152_b2a8, 0x0000_0000_0000_0000, 0x3ff8_a8e3_3338_f4f4),
+            ("log", 0x3fc7_10f3_0e59_e6ef, 0x0000_0000_0000_0000, 0xbffb_6b28_5d91_fa62),
+            ("log", 0x400f_5cdc_d2f0_33fc, 0x0000_0000_0000_0000, 0x3ff5_dbde_af6f_abc0),
+            ("pow", 0x405f_f2f2_d09b_8b65, 0xbff6_b1e7_30fe_8218, 0x3f50_d843_3016_d1be),
+            ("pow", 0x3f98_9c15_507a_f690, 0xbff6_0c95_22fa_3ac2, 0x4065_4b7d_88fa_55ac),
+            ("pow", 0x4017_9b04_c312_0d0f, 0xbff2_693f_9b92_3876, 0x3fc0_994b_1e98_d961),
+            ("pow", 0x3f9d_b18a_409c_1fc4, 0xbfe8_21a9_d312_ec14, 0x402c_e0f1_4639_5c1d),
+            ("pow", 0x403f_66be_5da7_6447, 0x3fce_db34_9e3c_1dc0, 0x4002_5d02_a66e_ceb3),
+            ("pow", 0x400f_2867_7b8b_bfd4, 0x3ff0_ac58_15fa_2b7c, 0x4010_7f02_c3b7_ac55),
+            ("tan", 0xbff3_5f47_58b8_f6de, 0x0000_0000_0000_0000, 0xc005_4067_12e6_90d2),
+            ("tan", 0x3fcc_ae4b_0075_f7a7, 0x0000_0000_0000_0000, 0x3fcd_2bb0_9a9b_1784),
+            ("tan", 0xbff7_0c03_cb92_4dba, 0x0000_0000_0000_0000, 0xc01e_8270_ca7e_8326),
+            ("tan", 0x3ff8_15c2_ff16_8d04, 0x0000_0000_0000_0000, 0x402e_7f98_5bd2_ba89),
+            ("tan", 0xbfe3_9fa1_df8e_b578, 0x0000_0000_0000_0000, 0xbfe6_8518_9f3f_8239),
+            ("tan", 0xbff3_f203_f152_ee0d, 0x0000_0000_0000_0000, 0xc007_cdfd_12be_470f),
+            ("log1p", 0x3fca_8415_d71d_491c, 0x0000_0000_0000_0000, 0x3fc8_1923_0ab7_fa76),
+            ("log1p", 0x3fc5_e78b_c0ce_4a40, 0x0000_0000_0000_0000, 0x3fc4_384b_a55d_8d0b),
+            ("log1p", 0x3fc2_cb32_607d_5798, 0x0000_0000_0000_0000, 0x3fc1_8928_1eb0_2be7),
+            ("log1p", 0x3f91_c457_2e19_74e0, 0x0000_0000_0000_0000, 0x3f91_9d55_4071_7813),
+            ("log1p", 0x3fcf_55b3_f419_ab14, 0x0000_0000_0000_0000, 0x3fcc_0772_3cfb_3a0d),
+            ("log1p", 0x3fcf_c440_3df7_cd28, 0x0000_0000_0000_0000, 0x3fcc_6022_3d62_e3d7),
+            ("expm1", 0x3fcd_b308_a703_a4e0, 0x0000_0000_0000_0000, 0x3fd0_b6b9_fe5c_085e),
+            ("expm1", 0x3ff3_4fc9_cd70_b108, 0x0000_0000_0000_0000, 0x4002_bf39_4435_60c2),
+            ("expm1", 0xbfe3_01d8_dbce_8c24, 0x0000_0000_0000_0000, 0xbfdc_a9ef_8e18_578b),
+            ("expm1", 0xbfdb_0963_9b4d_32a8, 0x0000_0000_0000_0000, 0xbfd6_0d44_271e_0d1c),
+            ("expm1", 0xbfe5_22cd_0aa3_09a8, 0x0000_0000_0000_0000, 0xbfde_f020_0af7_e729),
+            ("expm1", 0x3fe5_b023_5f7f_bd2c, 0x0000_0000_0000_0000, 0x3fef_05af_4f9e_f05a),
+            ("asin", 0x3fd8_3ed1_8c8b_1fe8, 0x0000_0000_0000_0000, 0x3fd8_ddc6_ffeb_5c87),
+            ("asin", 0x3fe5_b1cd_aaaf_c54b, 0x0000_0000_0000_0000, 0x3fe7_d6d8_e5c0_125a),
+            ("asin", 0x3fef_5f74_08be_7a3e, 0x0000_0000_0000_0000, 0x3ff5_f5b9_f84a_3f87),
+            ("asin", 0x3fed_c60d_8214_2f9b, 0x0000_0000_0000_0000, 0x3ff3_2112_c3ad_9928),
+            ("asin", 0x3fd9_355a_edea_0e78, 0x0000_0000_0000_0000, 0x3fd9_e912_f309_a2b0),
+            ("asin", 0x3fe5_4bda_0777_eece, 0x0000_0000_0000_0000, 0x3fe7_4d37_8024_9b8e),
+        ];
+        for (name, x, y, expected) in known {
+            let (x, y) = (f64::from_bits(*x), f64::from_bits(*y));
+            let found = match *name {
+                "exp" => exp(x),
+                "log" => ln(x),
+                "pow" => pow(x, y),
+                "tan" => tan(x),
+                "log1p" => log_1p(x),
+                "expm1" => exp_m1(x),
+                _ => asin(x),
+            };
+            assert_eq!(found.to_bits(), *expected, "{name}({x}, {y})");
+        }
+    }
+
+    #[test]
+    fn quick_results_are_those_with_twice_the_digits() {
+        for step in 0..20_000 {
+            let x = f64::from(step) * 0.0371 - 371.0;
+            let (k, m) = exp_parts(Double2::of(x));
+            assert_eq!(exp(x), scaled_by_power(Double2::ONE.plus(m).rounded(), k), "exp({x})");
+            let x = f64::from(step + 1) * 1.7e-3;
+            assert_eq!(ln(x), ln_slow(x).rounded(), "ln({x})");
+        }
+    }
+
+    #[test]
+    fn edges_are_javas() {
+        for (x, y, expected) in [
+            (0.0, -1.0, f64::INFINITY),
+            (-0.0, 3.0, -0.0),
+            (-2.0, 3.0, -8.0),
+            (2.0, 1023.0, 8.98846567431158e307),
+            (2.0, -1074.0, 5e-324),
+            (f64::INFINITY, -1.0, 0.0),
+            (1e300, 2.0, f64::INFINITY),
+        ] {
+            assert_eq!(pow(x, y).to_bits(), f64::to_bits(expected), "{x}^{y}");
+        }
+        assert!(pow(-2.0, 0.5).is_nan() && pow(1.0, f64::INFINITY).is_nan() && ln(-1.0).is_nan());
+        assert_eq!((exp(710.0), exp(-746.0), ln(0.0)), (f64::INFINITY, 0.0, f64::NEG_INFINITY));
+    }
 }

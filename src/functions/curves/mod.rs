@@ -343,3 +343,97 @@ macro_rules! curve {
     };
 }
 use curve;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::{Argument, Context, find};
+
+    fn build(name: &str, class: &str, arguments: &[Argument]) -> Function {
+        let row = find(name).expect(name);
+        let overload = row.overloads.iter().find(|overload| overload.package.ends_with(class)).expect(class);
+        (overload.build)(&Arguments(arguments)).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"))
+    }
+
+    /// Whether of so many draws the share below a value is what theory says, within four standard errors.
+    fn agrees(below: usize, draws: i64, share: f64) -> bool {
+        let error = (share * (1.0 - share) / draws as f64).sqrt();
+        (below as f64 / draws as f64 - share).abs() < 4.0 * error + 1e-3
+    }
+
+    #[test]
+    fn continuous_curves_have_their_quartiles() {
+        const DRAWS: i64 = 20_000;
+        for (name, parameters, quartiles) in [
+            ("Normal", &[10.0, 2.0][..], [8.651_020_499_607_837, 10.0, 11.348_979_500_392_163]),
+            ("LogNormal", &[0.0, 1.0], [0.509_416_283_863_277_5, 1.0, 1.963_031_084_158_256_3]),
+            (
+                "Exponential",
+                &[2.0],
+                [0.575_364_144_903_561_8, 1.386_294_361_119_890_6, 2.772_588_722_239_781],
+            ),
+            (
+                "Pareto",
+                &[1.0, 3.0],
+                [1.100_642_416_298_209_2, 1.259_921_049_894_873, 1.587_401_051_968_199_5],
+            ),
+            ("Cauchy", &[0.0, 1.0], [-1.0, 0.0, 1.0]),
+            ("Logistic", &[0.0, 1.0], [-1.098_612_288_668_109_8, 0.0, 1.098_612_288_668_109_8]),
+            ("Laplace", &[0.0, 1.0], [-0.693_147_180_559_945_3, 0.0, 0.693_147_180_559_945_3]),
+            (
+                "Weibull",
+                &[1.0, 2.0],
+                [0.575_364_144_903_561_8, 1.386_294_361_119_890_6, 2.772_588_722_239_781],
+            ),
+            ("Gamma", &[2.0, 2.0], [1.922_557_526, 3.356_693_980, 5.385_269_058]),
+            ("ChiSquared", &[4.0], [1.922_557_526, 3.356_693_980, 5.385_269_058]),
+            ("T", &[10.0], [-0.699_812_061_3, 0.0, 0.699_812_061_3]),
+            ("F", &[2.0, 2.0], [1.0 / 3.0, 1.0, 3.0]),
+            ("Beta", &[1.0, 1.0], [0.25, 0.5, 0.75]),
+            ("Triangular", &[0.0, 1.0, 2.0], [0.707_106_781_186_547_6, 1.0, 1.292_893_218_813_452_4]),
+        ] {
+            let arguments: Vec<Argument> = parameters.iter().map(|value| Argument::Double(*value)).collect();
+            let Function::LongToDouble(draw) = build(name, "long_double", &arguments) else {
+                panic!("{name}")
+            };
+            let drawn: Vec<f64> =
+                (0..DRAWS).map(|cycle| draw(cycle, &mut Context::default()).expect("it is drawn")).collect();
+            for (quartile, share) in quartiles.into_iter().zip([0.25, 0.5, 0.75]) {
+                let below = drawn.iter().filter(|value| **value < quartile).count();
+                assert!(agrees(below, DRAWS, share), "{name}: {below} of {DRAWS} below {quartile}");
+            }
+        }
+    }
+
+    #[test]
+    fn discrete_curves_have_their_probabilities() {
+        const DRAWS: i64 = 4000;
+        let integer = Argument::Int;
+        for (name, parameters, below, share) in [
+            ("Binomial", vec![integer(8), Argument::Double(0.5)], 4, 0.36328125),
+            ("Poisson", vec![Argument::Double(4.0)], 4, 0.433470120366709),
+            ("Geometric", vec![Argument::Double(0.25)], 2, 0.4375),
+            ("Pascal", vec![integer(2), Argument::Double(0.5)], 2, 0.5),
+            ("Hypergeometric", vec![integer(10), integer(5), integer(2)], 1, 0.2222222222222222),
+            ("Zipf", vec![integer(10), Argument::Double(2.0)], 2, 0.6452579827864142),
+            ("Uniform", vec![integer(1), integer(10)], 4, 0.3),
+        ] {
+            let mut arguments = parameters;
+            arguments.push(Argument::Text("compute".to_owned()));
+            let Function::LongToLong(draw) = build(name, "long_long", &arguments) else { panic!("{name}") };
+            let found = (0..DRAWS)
+                .filter(|cycle| draw(*cycle, &mut Context::default()).expect("it is drawn") < below)
+                .count();
+            assert!(agrees(found, DRAWS, share), "{name}: {found} of {DRAWS} below {below}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_an_error() {
+        let row = find("Beta").expect("Beta is built");
+        for overload in row.overloads {
+            let arguments = [Argument::Double(f64::INFINITY), Argument::Double(2.0)];
+            assert!((overload.build)(&Arguments(&arguments)).is_err());
+        }
+    }
+}

@@ -62,7 +62,7 @@ impl Place {
 }
 
 fn incomplete_beta(a: f64, b: f64, x: f64, invert: bool) -> f64 {
-    if !(0.0..=1.0).contains(&x) || !(a >= 0.0 && b >= 0.0) {
+    if !((0.0..=1.0).contains(&x) && a >= 0.0 && b >= 0.0) {
         return f64::NAN;
     }
     let of = |one: bool| if one { 1.0 } else { 0.0 };

@@ -292,7 +292,7 @@ fn ln_gamma_small(mut z: f64, mut zm1: f64, mut zm2: f64) -> f64 {
 
 /// Γ(1 + z) − 1, for z > −1.
 fn gamma_1p_minus_1(z: f64) -> f64 {
-    if z < -0.5 || z >= 2.0 {
+    if !(-0.5..2.0).contains(&z) {
         gamma(1.0 + z) - 1.0
     } else if z < 0.0 {
         exp_m1(-log_1p(z) + ln_gamma_small(z + 2.0, z + 1.0, z))
