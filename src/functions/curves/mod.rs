@@ -348,6 +348,7 @@ use curve;
 mod tests {
     use super::*;
     use crate::functions::{Argument, Context, find};
+    use std::f64::consts::{FRAC_1_SQRT_2, LN_2};
 
     fn build(name: &str, class: &str, arguments: &[Argument]) -> Function {
         let row = find(name).expect(name);
@@ -379,7 +380,7 @@ mod tests {
             ),
             ("Cauchy", &[0.0, 1.0], [-1.0, 0.0, 1.0]),
             ("Logistic", &[0.0, 1.0], [-1.098_612_288_668_109_8, 0.0, 1.098_612_288_668_109_8]),
-            ("Laplace", &[0.0, 1.0], [-0.693_147_180_559_945_3, 0.0, 0.693_147_180_559_945_3]),
+            ("Laplace", &[0.0, 1.0], [-LN_2, 0.0, LN_2]),
             (
                 "Weibull",
                 &[1.0, 2.0],
@@ -390,7 +391,7 @@ mod tests {
             ("T", &[10.0], [-0.699_812_061_3, 0.0, 0.699_812_061_3]),
             ("F", &[2.0, 2.0], [1.0 / 3.0, 1.0, 3.0]),
             ("Beta", &[1.0, 1.0], [0.25, 0.5, 0.75]),
-            ("Triangular", &[0.0, 1.0, 2.0], [0.707_106_781_186_547_6, 1.0, 1.292_893_218_813_452_4]),
+            ("Triangular", &[0.0, 1.0, 2.0], [FRAC_1_SQRT_2, 1.0, 2.0 - FRAC_1_SQRT_2]),
         ] {
             let arguments: Vec<Argument> = parameters.iter().map(|value| Argument::Double(*value)).collect();
             let Function::LongToDouble(draw) = build(name, "long_double", &arguments) else {
