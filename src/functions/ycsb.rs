@@ -438,7 +438,7 @@ static FIELD: FunctionRow = FunctionRow {
             Ok(Function::long_to_object(move |v, _| {
                 let mut bytes = Vec::new();
                 write_field(seed(v, field), length, &mut bytes);
-                Ok(Value::Bytes(bytes))
+                Ok(Value::Bytes(bytes.into()))
             }))
         },
     )],
