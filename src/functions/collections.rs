@@ -6,9 +6,11 @@
 
 use super::{
     Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Map,
-    Overload, Producer, Refusal, Type, adapt, forms, hash, ranges,
+    Overload, Produce, Producer, Refusal, Type, adapt, forms, hash, ranges,
 };
-use crate::value::{JavaHashMap, Value};
+use crate::value::{self, JavaHashMap, Value};
+use bson::spec::ElementType;
+use std::sync::Arc;
 
 /// The functions of this family.
 pub static ROWS: &[&FunctionRow] = &[
@@ -112,8 +114,7 @@ fn producers(arguments: &Arguments<'_>, from: usize, step: usize) -> Result<Vec<
 }
 
 fn list(arguments: &Arguments<'_>, steps: Steps, sized: bool) -> Result<Function, Refusal> {
-    let elements = Elements::of(arguments, steps, sized)?;
-    Ok(Function::long_to_object(move |v, context| Ok(Value::List(elements.make(v, context)?))))
+    Ok(Function::LongToObject(Arc::new(List(Elements::of(arguments, steps, sized)?))))
 }
 
 fn set(arguments: &Arguments<'_>, steps: Steps, sized: bool) -> Result<Function, Refusal> {
@@ -143,6 +144,31 @@ impl Elements {
             made.push(pick(&self.functions, at)?.value(input, context)?);
         }
         Ok(made)
+    }
+}
+
+/// Elements as a list, which goes into BSON element by element.
+struct List(Elements);
+
+impl Produce<i64> for List {
+    fn value(&self, v: i64, context: &mut Context) -> Eval<Value> {
+        Ok(Value::List(self.0.make(v, context)?))
+    }
+
+    fn write_bson(&self, v: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        let size = self.0.size.at(v, context)?;
+        let start = value::open_bson_document(out);
+        for (at, input) in self.0.steps.from(v).take(size).enumerate() {
+            let type_at = out.len();
+            out.push(0);
+            value::write_long(at as i64, out);
+            out.push(0);
+            let element_type = pick(&self.0.functions, at)?.write_bson(input, context, out)?;
+            // What is unset stands as null, so that the others keep their places.
+            out[type_at] = element_type.unwrap_or(ElementType::Null) as u8;
+        }
+        value::close_bson_document(start, out);
+        Ok(Some(ElementType::Array))
     }
 }
 
@@ -377,7 +403,7 @@ static LIST: FunctionRow = collection!(
     |arguments| {
         let size = Size::By(adapt::to_int(arguments.nested(0)?).map_err(|refusal| refusal.at(0))?);
         let elements = Elements { steps: Steps::Stepped, size, functions: vec![arguments.producer(1)?] };
-        Ok(Function::long_to_object(move |v, context| Ok(Value::List(elements.make(v, context)?))))
+        Ok(Function::LongToObject(Arc::new(List(elements))))
     },
     &[Example("List(FixedValue(2),Identity())", 1, "[1, 2]")]
 );
@@ -414,7 +440,7 @@ fn exact_elements(arguments: &Arguments<'_>) -> Result<Elements, Refusal> {
         Function::LongToInt(f) => f.clone(),
         Function::LongToLong(f) => {
             let f = f.clone();
-            std::sync::Arc::new(move |v, context: &mut Context| Ok(f(v, context)? as i32))
+            Arc::new(move |v, context: &mut Context| Ok(f(v, context)? as i32))
         }
         // The reference looks whether it yields a primitive, which no object is.
         _ => {
@@ -528,3 +554,24 @@ static REPEAT_LIST: FunctionRow = FunctionRow {
     })],
     ..FunctionRow::NEW
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_goes_into_bson_as_its_value_would() {
+        let element: Producer<i64> = super::super::function::by_value(|v, _| {
+            Ok(if v % 3 == 0 { Value::Unset } else { Value::Long(v) })
+        });
+        for (steps, size) in [(Steps::Stepped, 12), (Steps::Hashed, 3), (Steps::Same, 0)] {
+            let elements = Elements { steps, size: Size::Fixed(size), functions: vec![element.clone()] };
+            let list = List(elements);
+            let (mut straight, mut through_value) = (Vec::new(), Vec::new());
+            let kind = list.write_bson(4, &mut Context::default(), &mut straight);
+            let value = list.value(4, &mut Context::default()).expect("it has elements");
+            assert_eq!(kind, Ok(value.write_bson(&mut through_value).expect("BSON holds it")));
+            assert_eq!(straight, through_value);
+        }
+    }
+}
