@@ -32,6 +32,8 @@ pub static ROWS: &[&FunctionRow] = &[
     &MODULO_TO_BIG_INT,
     &MODULO_TO_BIG_DECIMAL,
     &TO_INET_ADDRESS,
+    &TO_FLOAT_LIST,
+    &TO_DOUBLE_LIST,
     &STRINGIFY,
     &TYPE_OF,
 ];
@@ -638,6 +640,38 @@ static TO_INET_ADDRESS: FunctionRow = of_long!(
         }))
     }
 );
+
+static TO_FLOAT_LIST: FunctionRow = FunctionRow {
+    name: "ToFloatList",
+    category: Category::Conversion,
+    doc: "an array of single precision as a list",
+    examples: &[Example("HashedFloatVectors(2); ToFloatList()", 1, "[0.9842519, 0.597412]")],
+    overloads: &[Overload::new("from_ary.to_list", Type::FloatArray, Type::List, forms::NONE, |_| {
+        Ok(transform(|value| match value {
+            Value::Floats(floats) => Ok(Value::List(floats.into_iter().map(Value::Float).collect())),
+            other => Err(EvalError::wrong_class(&other, "float[]")),
+        }))
+    })],
+    ..FunctionRow::NEW
+};
+
+static TO_DOUBLE_LIST: FunctionRow = FunctionRow {
+    name: "ToDoubleList",
+    category: Category::Conversion,
+    doc: "an array of double precision as a list",
+    examples: &[Example(
+        "HashedDoubleVectors(2); ToDoubleList()",
+        1,
+        "[0.9842519222986905, 0.59741196503158]",
+    )],
+    overloads: &[Overload::new("from_ary.to_list", Type::DoubleArray, Type::List, forms::NONE, |_| {
+        Ok(transform(|value| match value {
+            Value::Doubles(doubles) => Ok(Value::List(doubles.into_iter().map(Value::Double).collect())),
+            other => Err(EvalError::wrong_class(&other, "double[]")),
+        }))
+    })],
+    ..FunctionRow::NEW
+};
 
 static STRINGIFY: FunctionRow = FunctionRow {
     name: "Stringify",
