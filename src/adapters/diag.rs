@@ -202,14 +202,29 @@ const LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"];
 /// Tasks of the reference that are not built.
 const NOT_BUILT: &[&str] = &["diagrate", "gauge"];
 
-/// Tasks of an op text: one word, or `task=value` and `task:parameter=value` apart by blanks.
+/// Tasks of an op text: one word, or `task=value` and `task:parameter=value` apart by blanks. A parameter
+/// that follows its task belongs to it: `fail=Busy fail:every=2` is one task.
 fn statement(text: &str) -> Result<Vec<Task>, String> {
-    text.split_whitespace()
-        .map(|word| match word.split_once(['=', ':']) {
-            Some((name, value)) => task(name, value),
-            None => task(word, ""),
-        })
-        .collect()
+    let mut tasks: Vec<(&str, String)> = Vec::new();
+    for word in text.split_whitespace() {
+        let Some(at) = word.find(['=', ':']) else {
+            tasks.push((word, String::new()));
+            continue;
+        };
+        let (name, value, parameter) = (&word[..at], &word[at + 1..], word[at..].starts_with(':'));
+        match tasks.last_mut() {
+            Some((last, given)) if parameter && *last == name => {
+                // A lone value is the task's own parameter, which has the task's name.
+                if !given.is_empty() && !given.contains('=') {
+                    *given = format!("{name}={given}");
+                }
+                given.push(' ');
+                given.push_str(value);
+            }
+            _ => tasks.push((name, value.to_owned())),
+        }
+    }
+    tasks.iter().map(|(name, text)| task(name, text)).collect()
 }
 
 /// The task of the field `field` with the value `text`.
@@ -407,6 +422,9 @@ mod tests {
         let log = Task::Log { level: "WARN".into(), modulo: 1 };
         assert_eq!(statement("noop"), Ok(vec![Task::Noop]));
         assert_eq!(statement("log:level=WARN erroroncycle=5"), Ok(vec![log, Task::ErrorOnCycle(5)]));
+        let half = Task::Fail { name: "Busy".into(), chosen: Chosen::Every(2) };
+        assert_eq!(statement("fail=Busy fail:every=2"), Ok(vec![half.clone()]));
+        assert_eq!(statement("fail:fail=Busy fail:every=2 noop"), Ok(vec![half, Task::Noop]));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! whole milliseconds; starts less than 100 µs apart are released together.
 //!
 //! A rate may also hold for each thread by itself ([`OwnPace`]): then each has a schedule of its own, and sleeps
-//! by an [`Alarm`](alarm::Alarm) as fine as that clock.
+//! by an alarm as fine as that clock.
 
 mod alarm;
 mod own;
