@@ -467,7 +467,7 @@ fn run(
     }
     let mut late = false;
     if let Some(destination) = destination
-        && let Err(error) = destination.write(&result)
+        && let Err(error) = report::json::write(&result, &destination)
     {
         tell(&[Diagnostic::error(error.to_string())]);
         late = true;

@@ -1,18 +1,14 @@
 //! The result file, `nbrs-result/1` (its JSON schema is `docs/result-schema.json`).
 //!
-//! Times are microseconds, rates are per second, what was not measured is absent. A file appears whole or not
-//! at all: it is written under another name beside its own and then renamed.
+//! Times are microseconds, rates are per second, what was not measured is absent.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, Ended, ReportError, Run, Target};
+use super::{Activity, Destination, Ended, ReportError, Run, Target};
 use crate::metrics::{Point, Quantiles};
 use crate::redact;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 pub const SCHEMA: &str = "nbrs-result/1";
@@ -412,87 +408,14 @@ fn rfc3339(time: SystemTime) -> Option<String> {
 }
 
 /// The result as one JSON text on one line.
-fn render(run: &Run, out: &mut impl Write) -> io::Result<()> {
+fn render(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Document::from(run))?;
-    out.write_all(b"\n")?;
-    out.flush()
+    out.write_all(b"\n")
 }
 
-/// Where a result goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
-    Stdout,
-    File(PathBuf),
-}
-
-impl Destination {
-    /// `-` (and `/dev/stdout`) is standard output. Says at once what could not work at the end of the run.
-    pub fn new(file: impl Into<OsString>) -> Result<Destination, ReportError> {
-        let file: OsString = file.into();
-        if file == "-" || file == "/dev/stdout" {
-            return Ok(Destination::Stdout);
-        }
-        let path = PathBuf::from(file);
-        if path.is_dir() {
-            return Err(ReportError::IsFolder { path });
-        }
-        let folder = folder_of(&path);
-        if !folder.is_dir() {
-            return Err(ReportError::NoFolder { folder: folder.to_owned(), path });
-        }
-        Ok(Destination::File(path))
-    }
-
-    /// Writes the result of `run`, whole or not at all.
-    pub fn write(&self, run: &Run) -> Result<(), ReportError> {
-        match self {
-            Destination::Stdout => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                render(run, &mut out).map_err(ReportError::Stdout)
-            }
-            Destination::File(path) => {
-                to_file(run, path).map_err(|source| ReportError::File { path: path.clone(), source })
-            }
-        }
-    }
-}
-
-fn to_file(run: &Run, path: &Path) -> io::Result<()> {
-    // A pipe or a device is written to as it is; renaming would put a file in its place. Of a link, the file
-    // that it leads to is replaced, not the link.
-    let path = match fs::metadata(path) {
-        Ok(found) if !found.is_file() => {
-            let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
-            return render(run, &mut out);
-        }
-        Ok(_) => &fs::canonicalize(path)?,
-        Err(_) => path,
-    };
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.part", std::process::id()));
-    let part = folder_of(path).join(name);
-    let written = write_through(run, &part).and_then(|()| fs::rename(&part, path));
-    if written.is_err() {
-        // The error that counts is the first.
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-/// On disk when this returns, so that a full disk shows here and not after the rename.
-fn write_through(run: &Run, path: &Path) -> io::Result<()> {
-    let file = File::create(path)?;
-    let mut out = BufWriter::new(&file);
-    render(run, &mut out)?;
-    file.sync_all()
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
+/// Writes the result of `run`, whole or not at all.
+pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
+    to.write(|out| render(run, out))
 }
 
 #[cfg(test)]
@@ -700,50 +623,6 @@ mod tests {
         assert_eq!(main["ops"][0]["name"], "main__\"a\"\nключи-🗝");
         assert_eq!(main["ops"][0].get("service_us"), None);
         assert_valid(&rendered(&run(Vec::new())));
-    }
-
-    #[test]
-    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("result.json");
-        fs::write(&file, "old").expect("writable");
-        Destination::new(&file).expect("a file").write(&run(vec![main_step()])).expect("written");
-        let text = fs::read_to_string(&file).expect("readable");
-        assert_valid(&serde_json::from_str(&text).expect("JSON"));
-        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (file, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
-        fs::write(&file, "old").expect("writable");
-        std::os::unix::fs::symlink(&file, &link).expect("links work here");
-        Destination::new(&link).expect("a file").write(&run(Vec::new())).expect("written");
-        assert!(link.is_symlink());
-        assert!(fs::read_to_string(&file).expect("readable").starts_with('{'));
-    }
-
-    #[test]
-    fn what_cannot_work_is_said_before_the_run() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert!(matches!(Destination::new(folder.path()), Err(ReportError::IsFolder { .. })));
-        assert!(matches!(
-            Destination::new(folder.path().join("no/r.json")),
-            Err(ReportError::NoFolder { .. })
-        ));
-        assert_eq!(Destination::new("-").expect("standard output"), Destination::Stdout);
-        assert!(matches!(Destination::new("r.json"), Ok(Destination::File(_))));
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_full_disk_is_an_error_and_the_device_stays() {
-        let full = Destination::new("/dev/full").expect("a device can be written to");
-        let error = full.write(&run(vec![main_step()])).expect_err("nothing fits");
-        assert!(error.to_string().starts_with("cannot write the result to /dev/full: "), "{error}");
-        assert!(!fs::metadata("/dev/full").expect("still there").is_file());
     }
 
     #[test]

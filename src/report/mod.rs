@@ -9,6 +9,8 @@
 //! | [`Activity`] | the summary of a step, and a closing line | [`summary`] |
 //! | [`Run`] | the result file, `nbrs-result/1` | [`json`] |
 //!
+//! Files come from `output`: whole under their own name, or not at all.
+//!
 //! The summary and the result file show the same numbers: both take them from [`figures`]. Numbers for people
 //! are spelt in [`wording`].
 
@@ -16,18 +18,18 @@ pub mod bar;
 pub mod figures;
 pub mod header;
 pub mod json;
+mod output;
 pub mod progress;
 pub mod summary;
 pub mod wording;
 
 pub use bar::{Bar, Bars};
-pub use json::Destination;
+pub use output::{Destination, Growing, ReportError};
 pub use progress::{Interval, Standing};
 
 use crate::metrics::{Client, OpStats, Outage, Point, ServerPoint, WarmUp};
 use crate::units::Rate;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// What is driven. What is not known is absent, and shown as unknown.
@@ -187,15 +189,3 @@ pub struct Run {
     pub max_rate: Option<f64>,
 }
 
-/// A report that could not be written.
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    #[error("cannot write the result to {}: {source}", path.display())]
-    File { path: PathBuf, source: std::io::Error },
-    #[error("cannot write the result to standard output: {0}")]
-    Stdout(std::io::Error),
-    #[error("cannot write the result to {}: {} is not a folder", path.display(), folder.display())]
-    NoFolder { path: PathBuf, folder: PathBuf },
-    #[error("cannot write the result to {}: it is a folder; give the name of a file", path.display())]
-    IsFolder { path: PathBuf },
-}

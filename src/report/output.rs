@@ -1,0 +1,274 @@
+//! Files that appear whole or not at all: written under another name beside their own, put on disk, and then
+//! renamed. A full disk or a closed pipe is an error, never half a report.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A report that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error("cannot write {}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}; what was written before is in {}", path.display(), part.display())]
+    Part { path: PathBuf, part: PathBuf, source: io::Error },
+    #[error("cannot write to standard output: {0}")]
+    Stdout(io::Error),
+    #[error("cannot write {}: {} is not a folder", path.display(), folder.display())]
+    NoFolder { path: PathBuf, folder: PathBuf },
+    #[error("cannot write {}: it is a folder; give the name of a file", path.display())]
+    IsFolder { path: PathBuf },
+    #[error("cannot write into {}: it is not a folder", path.display())]
+    NotFolder { path: PathBuf },
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Where a report goes that is written in one piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl Destination {
+    /// `-` (and `/dev/stdout`) is standard output. Says at once what could not work at the end of the run.
+    pub fn new(file: impl Into<OsString>) -> Result<Destination, ReportError> {
+        let file: OsString = file.into();
+        if file == "-" || file == "/dev/stdout" {
+            return Ok(Destination::Stdout);
+        }
+        let path = PathBuf::from(file);
+        check(&path)?;
+        Ok(Destination::File(path))
+    }
+
+    /// Writes what `render` gives, whole or not at all.
+    pub fn write(&self, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ReportError> {
+        match self {
+            Destination::Stdout => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                render(&mut out).and_then(|()| out.flush()).map_err(ReportError::Stdout)
+            }
+            Destination::File(path) => {
+                to_file(path, render).map_err(|source| ReportError::File { path: path.clone(), source })
+            }
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Destination::Stdout => None,
+            Destination::File(path) => Some(path),
+        }
+    }
+}
+
+fn check(path: &Path) -> Result<(), ReportError> {
+    if path.is_dir() {
+        return Err(ReportError::IsFolder { path: path.to_owned() });
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        return Err(ReportError::NoFolder { folder: folder.to_owned(), path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// Where `path` is to be written: under which name until it is whole, and under which then. No first name: it is
+/// a pipe or a device, which is written to as it is; renaming would put a file in its place. Of a link, the file
+/// that it leads to is replaced, not the link.
+fn names(path: &Path) -> io::Result<(Option<PathBuf>, PathBuf)> {
+    let path = match fs::metadata(path) {
+        Ok(found) if !found.is_file() => return Ok((None, path.to_owned())),
+        Ok(_) => fs::canonicalize(path)?,
+        Err(_) => path.to_owned(),
+    };
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    Ok((Some(folder_of(&path).join(name)), path))
+}
+
+fn to_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let (part, path) = names(path)?;
+    let Some(part) = part else {
+        let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        return render(&mut out).and_then(|()| out.flush());
+    };
+    let written = write_through(&part, render).and_then(|()| fs::rename(&part, &path));
+    if written.is_err() {
+        // The error that counts is the first.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// On disk when this returns, so that a full disk shows here and not after the rename.
+fn write_through(path: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let file = File::create(path)?;
+    let mut out = BufWriter::new(&file);
+    render(&mut out)?;
+    out.flush()?;
+    file.sync_all()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A file that grows while a run goes on. Until [`finish`](Growing::finish) it is called `NAME.PID.part`, which
+/// stays where the run breaks off.
+#[derive(Debug)]
+pub struct Growing {
+    /// As the user named it.
+    named: PathBuf,
+    part: Option<PathBuf>,
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Growing {
+    /// Begins the file; what was there before stays until the end.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Growing, ReportError> {
+        let named: PathBuf = path.into();
+        check(&named)?;
+        let begun = names(&named).and_then(|(part, path)| {
+            let file = match &part {
+                Some(part) => File::create(part)?,
+                None => OpenOptions::new().write(true).open(&path)?,
+            };
+            Ok((part, path, file))
+        });
+        match begun {
+            Ok((part, path, file)) => Ok(Growing { named, part, path, file: Some(file) }),
+            Err(source) => Err(ReportError::File { path: named, source }),
+        }
+    }
+
+    /// Adds `bytes` at the end.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), ReportError> {
+        let written = self.open().and_then(|file| file.write_all(bytes));
+        written.map_err(|source| self.error(source))
+    }
+
+    /// Lets go of the file until the next write: of hundreds of files, only some can be open.
+    pub fn rest(&mut self) {
+        // A pipe would end.
+        if self.part.is_some() {
+            self.file = None;
+        }
+    }
+
+    fn open(&mut self) -> io::Result<&mut File> {
+        let file = match (self.file.take(), &self.part) {
+            (Some(file), _) => file,
+            (None, Some(part)) => OpenOptions::new().append(true).open(part)?,
+            (None, None) => OpenOptions::new().write(true).open(&self.path)?,
+        };
+        Ok(self.file.insert(file))
+    }
+
+    fn error(&self, source: io::Error) -> ReportError {
+        match &self.part {
+            Some(part) => ReportError::Part { path: self.named.clone(), part: part.clone(), source },
+            None => ReportError::File { path: self.named.clone(), source },
+        }
+    }
+
+    /// Puts the file on disk under its own name, which is returned.
+    pub fn finish(mut self) -> Result<PathBuf, ReportError> {
+        let finished = match self.part.clone() {
+            // What cannot be put on a disk, such as a pipe, is in good hands already.
+            None => Ok(()),
+            Some(part) => self
+                .open()
+                .and_then(|file| file.sync_all())
+                .and_then(|()| fs::rename(part, &self.path)),
+        };
+        match finished {
+            Ok(()) => Ok(self.named),
+            Err(source) => Err(self.error(source)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"hello")
+    }
+
+    fn files(folder: &Path) -> usize {
+        fs::read_dir(folder).expect("readable").count()
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("result.json");
+        fs::write(&file, "old").expect("writable");
+        let to = Destination::new(&file).expect("a file");
+        to.write(hello).expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("readable"), "hello");
+        to.write(|out| out.write_all(b"half").and_then(|()| Err(io::Error::other("cut"))))
+            .expect_err("it is passed on");
+        assert_eq!(fs::read_to_string(&file).expect("readable"), "hello", "half a report replaced a whole one");
+        assert_eq!(files(folder.path()), 1);
+    }
+
+    #[test]
+    fn a_growing_file_has_its_name_when_it_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("h.hlog");
+        fs::write(&file, "old").expect("writable");
+        let mut growing = Growing::create(&file).expect("writable");
+        growing.write(b"a\n").expect("written");
+        growing.rest();
+        growing.write(b"b\n").expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("readable"), "old");
+        assert_eq!(growing.finish().expect("renamed"), file);
+        assert_eq!(fs::read_to_string(&file).expect("readable"), "a\nb\n");
+        assert_eq!(files(folder.path()), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        fs::write(&file, "old").expect("writable");
+        std::os::unix::fs::symlink(&file, &link).expect("links work here");
+        Destination::new(&link).expect("a file").write(hello).expect("written");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).expect("readable"), "hello");
+    }
+
+    #[test]
+    fn what_cannot_work_is_said_before_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(matches!(Destination::new(folder.path()), Err(ReportError::IsFolder { .. })));
+        let nowhere = folder.path().join("no/r.json");
+        assert!(matches!(Destination::new(&nowhere), Err(ReportError::NoFolder { .. })));
+        assert!(matches!(Growing::create(&nowhere), Err(ReportError::NoFolder { .. })));
+        assert_eq!(Destination::new("-").expect("standard output"), Destination::Stdout);
+        assert!(matches!(Destination::new("r.json"), Ok(Destination::File(_))));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error_and_the_device_stays() {
+        let error = Destination::new("/dev/full").expect("a device").write(hello).expect_err("nothing fits");
+        assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
+        let mut growing = Growing::create("/dev/full").expect("a device can be written to");
+        let error = growing.write(b"x").expect_err("nothing fits");
+        assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
+        assert!(!fs::metadata("/dev/full").expect("still there").is_file());
+    }
+}
