@@ -26,7 +26,8 @@ const LAW: &[(&str, &[&str])] = &[
     ("policy", &["span", "units"]),
     ("rate", &["units"]),
     ("server", &["wire"]),
-    ("report", &["metrics", "units", "redact"]),
+    // `value` for its calendar
+    ("report", &["metrics", "units", "redact", "value"]),
     // floor 2
     ("bindings", &["recipe", "functions", "value", "span"]),
     // floor 3; `functions` for the Context that a template binds with

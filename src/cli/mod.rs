@@ -4,6 +4,7 @@ mod check;
 pub mod eval;
 mod help;
 pub mod looking;
+mod outputs;
 mod plan;
 mod screen;
 pub mod server;
@@ -13,7 +14,7 @@ mod words;
 
 use crate::adapters::ADAPTERS;
 use crate::redact;
-use crate::report::{self, Destination};
+use crate::report;
 use crate::session::condition::{Condition, Finding};
 use crate::session::findmax::{Found, Search, find_max};
 use crate::session::{self, SessionError, Settings, prepare, target};
@@ -365,14 +366,6 @@ fn run(
     notices: &[Diagnostic],
     progress: ProgressMode,
 ) -> u8 {
-    let destination =
-        match options.report_json_to.as_ref().map(|file| Destination::new(file.clone())).transpose() {
-            Ok(destination) => destination,
-            Err(error) => {
-                tell(&[Diagnostic::error(error.to_string())]);
-                return exit::USAGE;
-            }
-        };
     let mut fail_if = Vec::new();
     let mut wrong = Vec::new();
     for text in &options.fail_if {
@@ -385,6 +378,15 @@ fn run(
         tell(&wrong);
         return exit::USAGE;
     }
+    let started = SystemTime::now();
+    let (mut outputs, said) = match options.outputs.open(started) {
+        Ok(opened) => opened,
+        Err(error) => {
+            tell(&[error]);
+            return exit::USAGE;
+        }
+    };
+    tell(&said);
     tell(notices);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -400,8 +402,15 @@ fn run(
         keep_going: options.keep_going,
         fail_if,
     };
-    let screen = Arc::new(Screen::new(progress, matches!(destination, Some(Destination::Stdout))));
-    let started = SystemTime::now();
+    let written = outputs.rest();
+    let command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let screen = match Screen::new(progress, outputs, &command) {
+        Ok(screen) => Arc::new(screen),
+        Err(error) => {
+            tell(&[Diagnostic::error(error.to_string())]);
+            return exit::USAGE;
+        }
+    };
     let clock = Instant::now();
     let (interrupt, interrupted) = watch::channel(false);
     let done = runtime.block_on(async {
@@ -434,6 +443,7 @@ fn run(
         None => exit::DONE,
     };
     if let Some(error) = &done.error {
+        screen.note(error);
         fail(error);
     }
     let (activities, target) = screen.results();
@@ -445,7 +455,7 @@ fn run(
         tell(&[Diagnostic::error(what)]);
     }
     let result = report::Run {
-        command: args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        command,
         started,
         elapsed: clock.elapsed(),
         status: match code {
@@ -465,15 +475,16 @@ fn run(
     if let Some(found) = &done.found {
         screen.found(found);
     }
-    let mut late = false;
-    if let Some(destination) = destination
-        && let Err(error) = report::json::write(&result, &destination)
-    {
-        tell(&[Diagnostic::error(error.to_string())]);
-        late = true;
+    let result = Arc::new(result);
+    let growing = screen.close_exports(&result);
+    let (errors, mut files) = outputs::Open::write(&written, &result);
+    files.extend(growing.files);
+    let mut late = growing.failed || !errors.is_empty();
+    for error in errors {
+        screen.tell(&Diagnostic::error(error.to_string()));
     }
-    if let Err(error) = screen.close(&result) {
-        tell(&[Diagnostic::error(format!("cannot write the summary to standard output: {error}"))]);
+    if let Err(error) = screen.close(&result, files) {
+        tell(&[Diagnostic::error(error.to_string())]);
         late = true;
     }
     if late && code == exit::DONE { exit::USAGE } else { code }

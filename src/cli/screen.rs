@@ -1,20 +1,24 @@
 //! What a person sees of a run: header, bar or progress lines, notices, summaries. Turns what the session
 //! tells into the report's plain data; the report turns that into text.
 
+use super::outputs::{Open, Summaries};
 use super::words::ProgressMode;
 use crate::engine::{Behind, Ended, Progress, Stall};
 use crate::metrics::Frame;
 use crate::redact;
-use crate::report::{self, Bar, Bars, Interval, Standing};
+use crate::report::{
+    self, Bar, Bars, Closed, Exports, Interval, Logbook, ReportError, Source, Standing, wording, ycsb,
+};
 use crate::session::condition::{Finding, Measured};
 use crate::session::findmax::{Found, Probe};
-use crate::session::{Finished, Head, View};
+use crate::session::{Finished, Head, SessionError, View};
 use crate::span::Diagnostic;
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Between progress lines where nobody said how often.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(10);
@@ -28,6 +32,7 @@ struct Shown {
     next_behind: Instant,
     every: Duration,
     lines: u32,
+    status: Option<ycsb::Status>,
 }
 
 #[derive(Default)]
@@ -38,6 +43,8 @@ struct State {
     activities: Vec<report::Activity>,
     /// Standard output could not take a summary.
     stdout_error: Option<std::io::Error>,
+    /// Summaries that wait for the end of the run.
+    held: String,
 }
 
 /// The screen of one run.
@@ -47,6 +54,12 @@ pub struct Screen {
     color: bool,
     /// Summaries go to stderr: an op, or the JSON result, has stdout for itself.
     summary_to_stderr: AtomicBool,
+    /// Whether summaries wait for the end, and how long the run must be for them.
+    summaries: Summaries,
+    log: Mutex<Option<Logbook>>,
+    exports: Mutex<Option<Exports>>,
+    /// When the run began.
+    clock: Instant,
     state: Mutex<State>,
     /// The word for what stopped the run, once something did.
     stopped_by: Mutex<Option<String>>,
@@ -55,6 +68,7 @@ pub struct Screen {
 enum Mode {
     Bar,
     Lines { every: Duration, asked: bool },
+    Ycsb { every: Duration },
     None,
 }
 
@@ -64,24 +78,66 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Screen {
-    pub fn new(progress: ProgressMode, summary_to_stderr: bool) -> Screen {
+    /// The screen of a run of `command`, with the reports that it asks for.
+    pub fn new(progress: ProgressMode, outputs: Open, command: &[String]) -> Result<Screen, ReportError> {
         let terminal = std::io::stderr().is_terminal();
         let mode = match progress {
             ProgressMode::Default if terminal => Mode::Bar,
             ProgressMode::Default => Mode::Lines { every: DEFAULT_INTERVAL, asked: false },
             ProgressMode::Bar => Mode::Bar,
             ProgressMode::Lines(every) => Mode::Lines { every, asked: true },
+            ProgressMode::Ycsb(every) => Mode::Ycsb { every },
             ProgressMode::None => Mode::None,
         };
         let bars = if matches!(mode, Mode::Bar) { Bars::stderr() } else { Bars::hidden() };
-        Screen {
+        let color = super::use_color();
+        let above = bars.clone();
+        let exports = Exports::start(outputs.growing, move |error| {
+            above.println(Diagnostic::error(error.to_string()).render(color).trim_end());
+        })?;
+        let screen = Screen {
             bars,
             mode,
-            color: super::use_color(),
-            summary_to_stderr: AtomicBool::new(summary_to_stderr),
+            color,
+            summary_to_stderr: AtomicBool::new(outputs.takes_stdout || outputs.summaries.to_stderr),
+            summaries: outputs.summaries,
+            log: Mutex::new(outputs.log),
+            exports: Mutex::new(Some(exports)),
+            clock: Instant::now(),
             state: Mutex::default(),
             stopped_by: Mutex::default(),
+        };
+        screen.log(&redact::command_line(command));
+        Ok(screen)
+    }
+
+    fn log(&self, text: &str) {
+        if let Some(log) = lock(&self.log).as_mut() {
+            log.say(&wording::stamp(SystemTime::now(), '.'), text);
         }
+    }
+
+    /// Writes lines to stderr and to the log.
+    fn say(&self, text: &str) {
+        let text = text.trim_end_matches('\n');
+        self.log(text);
+        self.bars.println(text);
+    }
+
+    /// Says what happened, on stderr and in the log.
+    pub fn tell(&self, diagnostic: &Diagnostic) {
+        self.log(redact::passwords(diagnostic.render(false).trim_end()).as_ref());
+        self.bars.println(redact::passwords(diagnostic.render(self.color).trim_end()).as_ref());
+    }
+
+    /// Puts into the log what ended the session, which is told elsewhere.
+    pub fn note(&self, error: &SessionError) {
+        self.log(redact::passwords(&error.to_string()).as_ref());
+    }
+
+    /// Waits until the reports that grow are written.
+    pub fn close_exports(&self, run: &Arc<report::Run>) -> Closed {
+        lock(&self.exports).take().map(|exports| exports.close(Arc::clone(run))).unwrap_or_default()
     }
 
     /// Remembers what stopped the run, for the summaries that follow.
@@ -95,13 +151,28 @@ impl Screen {
         (state.activities.clone(), state.target.clone())
     }
 
-    /// The closing line. An error is one of standard output at any time of the run.
-    pub fn close(&self, run: &report::Run) -> std::io::Result<()> {
+    /// The closing line, and the files of reports. An error is one of standard output at any time of the run, or
+    /// of the log.
+    pub fn close(&self, run: &report::Run, mut files: Vec<PathBuf>) -> Result<(), ReportError> {
         self.write_summary(&report::summary::closing(run));
-        match lock(&self.state).stdout_error.take() {
-            Some(error) => Err(error),
-            None => Ok(()),
+        let held = std::mem::take(&mut lock(&self.state).held);
+        if self.summaries.after.is_some_and(|after| run.elapsed > after) {
+            self.print_summary(&held);
         }
+        let unwritten = lock(&self.state).stdout_error.take().map(ReportError::Stdout);
+        let log = lock(&self.log).take().map(Logbook::close).transpose();
+        let error = match (unwritten, log) {
+            (None, Err(error)) | (Some(error), _) => Some(error),
+            (None, Ok(log)) => {
+                files.extend(log);
+                None
+            }
+        };
+        if !files.is_empty() {
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            self.bars.println(&format!("written: {}", files.join(", ")));
+        }
+        error.map_or(Ok(()), Err)
     }
 
     /// What a search for the highest rate came to.
@@ -121,6 +192,15 @@ impl Screen {
 
     fn write_summary(&self, text: &str) {
         let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+        self.log(&text);
+        if self.summaries.after.is_some() {
+            lock(&self.state).held += &text;
+        } else {
+            self.print_summary(&text);
+        }
+    }
+
+    fn print_summary(&self, text: &str) {
         if self.summary_to_stderr.load(Ordering::Relaxed) {
             self.bars.println(text.trim_end_matches('\n'));
             return;
@@ -249,7 +329,7 @@ fn standing(head: &Head, progress: &Progress) -> Standing {
 
 impl View for Screen {
     fn notice(&self, notice: &Diagnostic) {
-        self.bars.println(notice.render(self.color).trim_end());
+        self.tell(notice);
     }
 
     fn stdout_is_taken(&self) {
@@ -261,13 +341,31 @@ impl View for Screen {
         let header = header_of(head, state.target.as_ref());
         let text = report::header::text(&header, state.target.as_ref());
         state.target = Some(header.target);
-        self.bars.println(text.trim_end());
+        self.say(&text);
         let total = total_of(head, (head.cycles.end - head.cycles.start).saturating_mul(head.recycles));
         let bar = matches!(self.mode, Mode::Bar).then(|| self.bars.add(&head.alias, total));
         let every = match self.mode {
-            Mode::Lines { every, .. } => every,
+            Mode::Lines { every, .. } | Mode::Ycsb { every } => every,
             Mode::Bar | Mode::None => DEFAULT_INTERVAL,
         };
+        let names: Vec<String> = head.ops.iter().map(|op| op.name.clone()).collect();
+        let status = match self.mode {
+            Mode::Ycsb { every } => {
+                let status = ycsb::Status::new(names.clone(), (total > 0).then_some(total), every);
+                self.say(&status.first(SystemTime::now()));
+                Some(status)
+            }
+            _ => None,
+        };
+        if let Some(exports) = lock(&self.exports).as_ref() {
+            exports.begin(&Source {
+                id: head.id,
+                alias: head.alias.clone(),
+                ops: names,
+                started: SystemTime::now(),
+                offset: self.clock.elapsed(),
+            });
+        }
         let now = Instant::now();
         let shown = Shown {
             bar,
@@ -276,6 +374,7 @@ impl View for Screen {
             next_behind: now,
             every,
             lines: 0,
+            status,
         };
         state.shown.insert(head.id, shown);
     }
@@ -291,7 +390,7 @@ impl View for Screen {
         {
             shown.next_line += every;
             shown.lines += 1;
-            self.bars.println(&standing(head, &progress).line(&head.alias, false));
+            self.say(&standing(head, &progress).line(&head.alias, false));
         }
     }
 
@@ -299,6 +398,14 @@ impl View for Screen {
         let mut state = lock(&self.state);
         if let Some(shown) = state.shown.get_mut(&head.id) {
             shown.interval = Interval::of(frame);
+            let status = shown.status.as_mut().filter(|_| !frame.warm_up);
+            if let Some(line) = status.and_then(|status| status.push(SystemTime::now(), frame)) {
+                self.say(&line);
+            }
+        }
+        drop(state);
+        if let Some(exports) = lock(&self.exports).as_ref() {
+            exports.frame(head.id, frame);
         }
     }
 
@@ -311,7 +418,7 @@ impl View for Screen {
             ),
             _ => format!("further {name} are counted, not shown"),
         });
-        self.bars.println(warning.render(self.color).trim_end());
+        self.tell(&warning);
     }
 
     fn behind(&self, head: &Head, behind: Behind) {
@@ -328,7 +435,7 @@ impl View for Screen {
             report::wording::counted(behind.threads, "thread"),
             report::wording::counted(behind.backlog, "cycle")
         ));
-        self.bars.println(warning.render(self.color).trim_end());
+        self.tell(&warning);
     }
 
     fn stalled(&self, head: &Head, stall: &Stall) {
@@ -343,13 +450,13 @@ impl View for Screen {
             examples.join(", "),
             pool.map(|(_, size)| format!("; the pool has {size}")).unwrap_or_default()
         ));
-        self.bars.println(warning.render(self.color).trim_end());
+        self.tell(&warning);
     }
 
     fn searching(&self, head: &Head) {
         let mut state = lock(&self.state);
         let header = header_of(head, None);
-        self.bars.println(report::header::text(&header, None).trim_end());
+        self.say(&report::header::text(&header, None));
         state.target = Some(header.target);
     }
 
@@ -368,7 +475,7 @@ impl View for Screen {
             })
             .collect();
         let verdict = if probe.kept { "kept" } else { "not kept" };
-        self.bars.println(&format!("  {asked}; {}; {verdict}", found.join("; ")));
+        self.say(&format!("  {asked}; {}; {verdict}", found.join("; ")));
         let mut activity = activity_of(finished, None);
         activity.target = probe.rate;
         lock(&self.state).activities.push(activity);
@@ -377,7 +484,14 @@ impl View for Screen {
     fn end(&self, finished: &Finished) {
         let stopped_by = lock(&self.stopped_by).clone();
         let mut state = lock(&self.state);
-        let shown = state.shown.remove(&finished.head.id);
+        let mut shown = state.shown.remove(&finished.head.id);
+        let status = shown.as_mut().and_then(|shown| shown.status.as_mut());
+        if let Some(line) = status.and_then(|status| status.last(SystemTime::now())) {
+            self.say(&line);
+        }
+        if let Some(exports) = lock(&self.exports).as_ref() {
+            exports.end(finished.head.id);
+        }
         if let Some(bar) = shown.as_ref().and_then(|shown| shown.bar.as_ref()) {
             bar.finish();
         }
@@ -388,7 +502,7 @@ impl View for Screen {
             let done = result.cycles_done + result.cycles_before;
             let total = total_of(&finished.head, result.cycles_asked);
             let last = Standing { total, done, in_flight: 0 };
-            self.bars.println(&last.line(&finished.head.alias, true));
+            self.say(&last.line(&finished.head.alias, true));
         }
         let activity = activity_of(finished, stopped_by);
         let text = report::summary::text(&activity);

@@ -14,8 +14,23 @@ pub struct Verb {
 }
 
 /// Options of everything that runs.
-pub const RUN_OPTIONS: &[&str] =
-    &["include", "argsfile", "data_dir", "keep_going", "progress", "report_json_to", "fail_if"];
+pub const RUN_OPTIONS: &[&str] = &[
+    "include",
+    "argsfile",
+    "data_dir",
+    "keep_going",
+    "progress",
+    "report_json_to",
+    "report_ycsb_to",
+    "report_csv_to",
+    "report_interval",
+    "report_summary_to",
+    "log_histograms",
+    "log_histostats",
+    "logs_dir",
+    "session_name",
+    "fail_if",
+];
 
 /// Words that begin a command of a run; several commands may follow each other.
 pub const RUN_VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];

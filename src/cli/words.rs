@@ -1,6 +1,7 @@
 //! argv → [`Request`]: options by clap, words by the grammar of the reference (verbs, `k=v`, workload names).
 
 use super::help;
+use super::outputs::Outputs;
 use super::verbs::{self, is_command};
 use crate::session::condition::Condition;
 use crate::session::findmax::Search;
@@ -88,12 +89,11 @@ pub struct Options {
     /// A step that fails does not keep the steps after it from running
     #[arg(long, help_heading = "Running")]
     pub keep_going: bool,
-    /// `bar`, `console:1s` (a line per interval) or `none`
+    /// `bar`, `console:1s` (a line per interval), `ycsb:10s` (YCSB's status lines) or `none`
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     pub progress: Option<String>,
-    /// Write the result as JSON; `-` is stdout
-    #[arg(long, value_name = "FILE", help_heading = "Running")]
-    pub report_json_to: Option<OsString>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Port to listen on; 0 is any
     #[arg(long, value_name = "P", help_heading = "Server")]
@@ -105,22 +105,14 @@ pub struct Options {
 
 /// Options that the documentation of nbrs names and this version has not: refused by name.
 const REFUSED_OPTIONS: &[&str] = &[
-    "report-csv-to",
     "report-html-to",
-    "report-ycsb-to",
-    "report-summary-to",
     "report-graphite-to",
     "report-prompush-to",
-    "report-interval",
-    "log-histograms",
-    "log-histostats",
-    "logs-dir",
     "logs-level",
     "logs-max",
     "metrics-listen",
     "html",
     "hdr-digits",
-    "session-name",
     "show-script",
     "add-labels",
     "set-labels",
@@ -137,6 +129,8 @@ pub enum ProgressMode {
     Bar,
     /// A line per interval.
     Lines(Duration),
+    /// A status line of YCSB's per interval.
+    Ycsb(Duration),
     None,
 }
 
@@ -242,7 +236,7 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
     let given: Vec<&str> = matches
         .ids()
         .map(clap::Id::as_str)
-        .filter(|id| *id != "words" && *id != "Options")
+        .filter(|id| !["words", "Options", "Outputs"].contains(id))
         .filter(|id| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine))
         .collect();
     let request = request(&options, &given)?;
@@ -554,17 +548,18 @@ fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnostic> {
     let (mode, interval) =
         text.split_once(':').map_or((text, None), |(mode, interval)| (mode, Some(interval)));
     let wrong = |why: String| {
-        Diagnostic::error(format!("`--progress {text}`: {why}")).help("bar, console:1s or none")
+        Diagnostic::error(format!("`--progress {text}`: {why}")).help("bar, console:1s, ycsb:10s or none")
+    };
+    let every = |interval: &str| match crate::units::duration(interval) {
+        Ok(every) if every < Duration::from_millis(100) => {
+            Err(wrong("an interval is at least 100ms".to_owned()))
+        }
+        Ok(every) => Ok(every),
+        Err(error) => Err(wrong(error.to_string())),
     };
     match (mode, interval) {
-        ("console", interval) => {
-            let interval =
-                crate::units::duration(interval.unwrap_or("1m")).map_err(|e| wrong(e.to_string()))?;
-            if interval < Duration::from_millis(100) {
-                return Err(wrong("an interval is at least 100ms".to_owned()));
-            }
-            Ok(ProgressMode::Lines(interval))
-        }
+        ("console", interval) => Ok(ProgressMode::Lines(every(interval.unwrap_or("1m"))?)),
+        ("ycsb", interval) => Ok(ProgressMode::Ycsb(every(interval.unwrap_or("10s"))?)),
         ("bar", None) => Ok(ProgressMode::Bar),
         ("none", None) => Ok(ProgressMode::None),
         ("tui", None) => Err(wrong("this version of nbrs has no live view".to_owned())),

@@ -163,7 +163,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::metrics::{Client, OpStats, WarmUp};
     use crate::report::Op;
-    use std::time::Duration;
+    use crate::report::{Run, Status};
+    use std::time::{Duration, SystemTime};
 
     pub(crate) fn no_stats() -> OpStats {
         OpStats::default()
@@ -194,6 +195,17 @@ pub(crate) mod tests {
             ended: Ended::Complete,
             ops,
             series: Vec::new(),
+        }
+    }
+
+    pub(crate) fn run(activities: Vec<Activity>) -> Run {
+        Run {
+            command: vec!["nbrs".to_owned(), "run".to_owned()],
+            started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+            elapsed: Duration::from_secs(10),
+            status: Status::Done,
+            target: None,
+            activities,
         }
     }
 

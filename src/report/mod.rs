@@ -8,23 +8,33 @@
 //! | [`Interval`] | the live bar | [`bar`] |
 //! | [`Activity`] | the summary of a step, and a closing line | [`summary`] |
 //! | [`Run`] | the result file, `nbrs-result/1` | [`json`] |
+//! | frames | `--log-histograms`, `--log-histostats` | [`interval_log`] |
+//! | frames | a folder of CSV files | [`csv`] |
+//! | [`Run`], frames | YCSB's text and status lines | [`ycsb`] |
 //!
-//! Files come from `output`: whole under their own name, or not at all.
+//! What is made of frames while the run goes on is an [`Export`]. Files come from `output`: whole under their own
+//! name, or not at all.
 //!
 //! The summary and the result file show the same numbers: both take them from [`figures`]. Numbers for people
 //! are spelt in [`wording`].
 
 pub mod bar;
+mod clock;
+pub mod csv;
+mod export;
 pub mod figures;
 pub mod header;
+pub mod interval_log;
 pub mod json;
 mod output;
 pub mod progress;
 pub mod summary;
 pub mod wording;
+pub mod ycsb;
 
 pub use bar::{Bar, Bars};
-pub use output::{Destination, Growing, ReportError};
+pub use export::{Closed, Export, Exports, Source};
+pub use output::{Destination, Growing, Logbook, ReportError};
 pub use progress::{Interval, Standing};
 
 use crate::metrics::{Client, OpStats, Outage, Point, ServerPoint, WarmUp};
@@ -188,4 +198,3 @@ pub struct Run {
     /// What `findmax` found, in cycles per second.
     pub max_rate: Option<f64>,
 }
-

@@ -122,7 +122,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// A file that grows while a run goes on. Until [`finish`](Growing::finish) it is called `NAME.PID.part`, which
-/// stays where the run breaks off.
+/// stays where the run breaks off, if there is more in it than a head.
 #[derive(Debug)]
 pub struct Growing {
     /// As the user named it.
@@ -130,6 +130,8 @@ pub struct Growing {
     part: Option<PathBuf>,
     path: PathBuf,
     file: Option<File>,
+    /// It holds something that was measured.
+    precious: bool,
 }
 
 impl Growing {
@@ -145,13 +147,19 @@ impl Growing {
             Ok((part, path, file))
         });
         match begun {
-            Ok((part, path, file)) => Ok(Growing { named, part, path, file: Some(file) }),
+            Ok((part, path, file)) => Ok(Growing { named, part, path, file: Some(file), precious: false }),
             Err(source) => Err(ReportError::File { path: named, source }),
         }
     }
 
     /// Adds `bytes` at the end.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), ReportError> {
+        self.precious = true;
+        self.head(bytes)
+    }
+
+    /// Adds `bytes` that are not worth keeping on their own.
+    pub fn head(&mut self, bytes: &[u8]) -> Result<(), ReportError> {
         let written = self.open().and_then(|file| file.write_all(bytes));
         written.map_err(|source| self.error(source))
     }
@@ -180,19 +188,67 @@ impl Growing {
         }
     }
 
-    /// Puts the file on disk under its own name, which is returned.
+    /// Gives the file its own name, which is returned. One that does not rest is on disk by then.
     pub fn finish(mut self) -> Result<PathBuf, ReportError> {
+        self.precious = true;
         let finished = match self.part.clone() {
             // What cannot be put on a disk, such as a pipe, is in good hands already.
             None => Ok(()),
-            Some(part) => self
-                .open()
-                .and_then(|file| file.sync_all())
-                .and_then(|()| fs::rename(part, &self.path)),
+            // Of hundreds of files, each would wait for the disk.
+            Some(part) => {
+                self.file.as_ref().map_or(Ok(()), File::sync_all).and_then(|()| fs::rename(part, &self.path))
+            }
         };
         match finished {
-            Ok(()) => Ok(self.named),
+            Ok(()) => Ok(self.named.clone()),
             Err(source) => Err(self.error(source)),
+        }
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        if let Some(part) = self.part.as_ref().filter(|_| !self.precious) {
+            // It may never have been made.
+            let _ = fs::remove_file(part);
+        }
+    }
+}
+
+/// The log of a run: grows under its own name, so that it is there however the run ends.
+#[derive(Debug)]
+pub struct Logbook {
+    path: PathBuf,
+    file: File,
+    /// The first line that could not be written.
+    error: Option<io::Error>,
+}
+
+impl Logbook {
+    /// Begins `folder/session.log`, and makes the folder where it is missing.
+    pub fn create(folder: &Path, session: &str) -> Result<Logbook, ReportError> {
+        let path = folder.join(format!("{session}.log"));
+        let begun = fs::create_dir_all(folder)
+            .and_then(|()| OpenOptions::new().create(true).append(true).open(&path));
+        match begun {
+            Ok(file) => Ok(Logbook { path, file, error: None }),
+            Err(source) => Err(ReportError::File { path, source }),
+        }
+    }
+
+    /// Adds a text, each line of which begins with `stamp`.
+    pub fn say(&mut self, stamp: &str, text: &str) {
+        let lines: String = text.lines().map(|line| format!("{stamp} {line}\n")).collect();
+        if let Err(error) = self.file.write_all(lines.as_bytes()) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// The file, if all of it was written.
+    pub fn close(mut self) -> Result<PathBuf, ReportError> {
+        match self.error.take() {
+            None => Ok(self.path),
+            Some(source) => Err(ReportError::File { path: self.path, source }),
         }
     }
 }
@@ -219,7 +275,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).expect("readable"), "hello");
         to.write(|out| out.write_all(b"half").and_then(|()| Err(io::Error::other("cut"))))
             .expect_err("it is passed on");
-        assert_eq!(fs::read_to_string(&file).expect("readable"), "hello", "half a report replaced a whole one");
+        assert_eq!(
+            fs::read_to_string(&file).expect("readable"),
+            "hello",
+            "half a report replaced a whole one"
+        );
         assert_eq!(files(folder.path()), 1);
     }
 
@@ -236,6 +296,31 @@ mod tests {
         assert_eq!(growing.finish().expect("renamed"), file);
         assert_eq!(fs::read_to_string(&file).expect("readable"), "a\nb\n");
         assert_eq!(files(folder.path()), 1);
+    }
+
+    #[test]
+    fn what_broke_off_stays_beside_the_file_unless_it_is_empty() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("h.hlog");
+        let mut growing = Growing::create(&file).expect("writable");
+        growing.head(b"#head\n").expect("written");
+        drop(growing);
+        assert_eq!(files(folder.path()), 0);
+        let mut growing = Growing::create(&file).expect("writable");
+        growing.write(b"row\n").expect("written");
+        drop(growing);
+        assert_eq!(files(folder.path()), 1);
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_log_is_there_from_its_first_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut log = Logbook::create(&folder.path().join("logs"), "S").expect("writable");
+        log.say("12:00:00", "one\ntwo");
+        let path = folder.path().join("logs/S.log");
+        assert_eq!(fs::read_to_string(&path).expect("readable"), "12:00:00 one\n12:00:00 two\n");
+        assert_eq!(log.close().expect("all written"), path);
     }
 
     #[cfg(unix)]

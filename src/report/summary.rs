@@ -4,7 +4,7 @@
 //! figure once.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, Ended, Run, Status, wording};
+use super::{Activity, Destination, Ended, ReportError, Run, Status, wording};
 use crate::metrics::ErrorCounts;
 use crate::redact;
 use std::collections::BTreeMap;
@@ -25,6 +25,16 @@ pub fn text(activity: &Activity) -> String {
     times(&figures.ops, &mut lines);
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Writes all of it: each activity, and the closing line.
+pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
+    to.write(|out| {
+        for activity in &run.activities {
+            writeln!(out, "{}", text(activity))?;
+        }
+        out.write_all(closing(run).as_bytes())
+    })
 }
 
 fn headline(activity: &Activity) -> String {

@@ -1,6 +1,7 @@
 //! Numbers spelt for people: `50,000`, `4.9 GB`, `85.1 µs`, `2,498/s`, `99.9%`. Bytes count in thousands.
 
-use std::time::Duration;
+use crate::value::calendar::Moment;
+use std::time::{Duration, SystemTime};
 
 /// `50000` → `50,000`.
 pub fn count(n: u64) -> String {
@@ -95,6 +96,41 @@ pub fn elapsed(duration: Duration) -> String {
     } else {
         format!("{minutes} min {seconds:02} s")
     }
+}
+
+/// A moment in UTC; before 1970 is 1970, since no clock of a machine that runs shows it.
+fn moment(time: SystemTime) -> Moment {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::of(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// `2026-11-30 15:25:13` and the milliseconds behind `point`.
+pub fn stamp(time: SystemTime, point: char) -> String {
+    let at = moment(time);
+    let (date, clock) =
+        (format!("{:04}-{:02}-{:02}", at.year, at.month, at.day), (at.hour, at.minute, at.second));
+    format!("{date} {:02}:{:02}:{:02}{point}{:03}", clock.0, clock.1, clock.2, at.milli)
+}
+
+/// `Mon Nov 30 15:25:13 UTC 2026`, as `java.util.Date` prints itself.
+pub fn java_date(time: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let at = moment(time);
+    let name = |names: &[&'static str], number: u8| {
+        names.get(usize::from(number).saturating_sub(1)).copied().unwrap_or_default()
+    };
+    format!(
+        "{} {} {:02} {:02}:{:02}:{:02} UTC {:04}",
+        name(&DAYS, at.weekday),
+        name(&MONTHS, at.month),
+        at.day,
+        at.hour,
+        at.minute,
+        at.second,
+        at.year
+    )
 }
 
 /// A name as it may stand in a line of a table: control characters escaped, at most 60 characters.
@@ -210,6 +246,17 @@ mod tests {
         ] {
             assert_eq!(elapsed(Duration::from_millis(millis)), text);
         }
+    }
+
+    #[test]
+    fn moments_are_in_utc() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_796_052_313_482);
+        assert_eq!(stamp(time, '.'), "2026-11-30 15:25:13.482");
+        assert_eq!(java_date(time), "Mon Nov 30 15:25:13 UTC 2026");
+        assert_eq!(
+            java_date(SystemTime::UNIX_EPOCH - Duration::from_secs(5)),
+            "Thu Jan 01 00:00:00 UTC 1970"
+        );
     }
 
     #[test]
