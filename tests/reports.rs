@@ -114,12 +114,12 @@ fn all_reports_of_a_run_agree() {
     }
     let length: f64 = spans.iter().map(|(_, length)| length).sum();
     let elapsed = activity["elapsed_s"].as_f64().expect("seconds");
-    assert!((length - elapsed).abs() < 0.1, "{length} of {elapsed} s");
+    assert!((length - elapsed).abs() < 0.5, "{length} of {elapsed} s");
 
     // Its quantiles as a table.
     let stats = text(&place, "stats.csv");
     let stats = log_lines(&stats);
-    assert!(stats.iter().all(|line| line.len() == 14), "{stats:?}");
+    assert!(stats.iter().all(|line| line.len() == 15), "{stats:?}");
     let of_whole = stats.iter().filter(|line| line[0] == whole);
     assert_eq!(of_whole.map(|line| line[3].parse::<u64>().expect("a count")).sum::<u64>(), 3000);
 
@@ -220,7 +220,7 @@ fn readers_of_other_languages_find_the_same_times() {
         assert_eq!(count(&whole["count"]), 3000);
         let (seconds, elapsed) = (whole["seconds"].as_f64(), activity["elapsed_s"].as_f64());
         let difference = seconds.expect("seconds") - elapsed.expect("seconds");
-        assert!(difference.abs() < 0.1, "{difference} s between {whole} and the result");
+        assert!(difference.abs() < 0.5, "{difference} s between {whole} and the result");
     }
 }
 

@@ -448,6 +448,7 @@ fn run(
     }
     let (activities, target) = screen.results();
     if activities.is_empty() && done.error.is_some() {
+        screen.drop_exports();
         return code;
     }
     for (condition, finding) in &done.conditions {

@@ -190,6 +190,11 @@ impl Screen {
         self.write_summary(&text);
     }
 
+    /// Takes away what reports had begun to write of a run that did not come about.
+    pub fn drop_exports(&self) {
+        drop(lock(&self.exports).take());
+    }
+
     fn write_summary(&self, text: &str) {
         let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
         self.log(&text);

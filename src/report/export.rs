@@ -122,12 +122,23 @@ impl Exports {
     /// Waits until all is written.
     pub fn close(mut self, run: Arc<Run>) -> Closed {
         self.send(|| Message::Close(run));
+        self.join()
+    }
+
+    fn join(&mut self) -> Closed {
         self.to = None;
         match self.thread.take().map(JoinHandle::join) {
             None => Closed::default(),
             Some(Ok(closed)) => closed,
             Some(Err(_)) => Closed { files: Vec::new(), failed: true },
         }
+    }
+}
+
+/// Where nothing was run, files that hold nothing are taken away before the program ends.
+impl Drop for Exports {
+    fn drop(&mut self) {
+        self.join();
     }
 }
 

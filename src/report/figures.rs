@@ -206,6 +206,8 @@ pub(crate) mod tests {
             status: Status::Done,
             target: None,
             activities,
+            fail_if: Vec::new(),
+            max_rate: None,
         }
     }
 
