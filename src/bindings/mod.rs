@@ -231,6 +231,13 @@ mod tests {
             ("Uniform(0,1000000000)", 2, "Long 890201860"),
             ("Uniform(0,100)->int", 0, "Integer 32"),
             ("Uniform(-180d,180d)", 0, "Double -65.16072362807124"),
+            // An argument that means nothing to the reference takes all arguments with it.
+            ("MapFunctions(FixedValue('a'),FixedValue(1.5f))", 0, "Map {}"),
+            ("ListFunctions(FixedValue(true))", 0, "List []"),
+            ("ListFunctions(Prefix(5))", 0, "List []"),
+            ("Hash(FixedValue(1.5))", 0, "Long 2945182322382062539"),
+            ("Mul(-37000000000L); ToMillisAtStartOfDay('EST')", 99, "Long -3663082800000"),
+            ("Mul(86399999L); StringDateWrapper('YY')", 1_000_000_000_000, "String 01"),
         ] {
             assert_eq!(shown(recipe, cycle), expected, "{recipe}");
         }

@@ -33,18 +33,21 @@ pub fn resolve(recipe: &Recipe, text: &Text) -> Result<(Vec<Stage>, Vec<Diagnost
         check_nested_names(call, text, &mut unknown)?;
     }
     let works = |stages: &Vec<Stage>| stages.windows(2).all(|pair| pair[0].may_precede(&pair[1]));
-    match attempt(recipe, text, Rules::Reference) {
+    let mut misfits = Vec::new();
+    let ours = || attempt(recipe, text, Rules::Ours, &mut Vec::new());
+    match attempt(recipe, text, Rules::Reference, &mut misfits) {
         // What fails at each cycle in the reference may do better by our own forms.
-        Ok(stages) if !works(&stages) => match attempt(recipe, text, Rules::Ours) {
+        Ok(stages) if !works(&stages) => match ours() {
             Ok(ours) if works(&ours) => Ok((ours, Vec::new())),
             _ => Ok((stages, Vec::new())),
         },
-        Ok(stages) => Ok((stages, unknown.into_iter().map(without_arguments).collect())),
+        Ok(stages) => Ok((stages, unknown.into_iter().chain(misfits).map(without_arguments).collect())),
         // The unknown name is why nothing fits.
         Err(_) if !unknown.is_empty() => Err(unknown.swap_remove(0)),
-        Err(refusal) => match attempt(recipe, text, Rules::Ours) {
+        Err(refusal) => match ours() {
             Ok(stages) => Ok((stages, Vec::new())),
-            Err(_) => Err(refusal),
+            // A nested call that means nothing is the reason, not what the call around it is without it.
+            Err(_) => Err(if misfits.is_empty() { refusal } else { misfits.swap_remove(0) }),
         },
     }
 }
@@ -60,10 +63,15 @@ fn without_arguments(error: Diagnostic) -> Diagnostic {
     notice
 }
 
-fn attempt(recipe: &Recipe, text: &Text, rules: Rules) -> Result<Vec<Stage>, Diagnostic> {
+fn attempt(
+    recipe: &Recipe,
+    text: &Text,
+    rules: Rules,
+    misfits: &mut Vec<Diagnostic>,
+) -> Result<Vec<Stage>, Diagnostic> {
     let mut steps = Vec::with_capacity(recipe.steps.len());
     for call in &recipe.steps {
-        let candidates = candidates(call, text, rules)?;
+        let candidates = candidates(call, text, rules, misfits)?;
         if candidates.is_empty() {
             return Err(nothing_fits(call, text));
         }
@@ -184,13 +192,18 @@ fn check_nested_names(call: &Call, text: &Text, unknown: &mut Vec<Diagnostic>) -
 }
 
 /// Everything that a call could mean, the likeliest first, built.
-fn candidates(call: &Call, text: &Text, rules: Rules) -> Result<Vec<Stage>, Diagnostic> {
+fn candidates(
+    call: &Call,
+    text: &Text,
+    rules: Rules,
+    misfits: &mut Vec<Diagnostic>,
+) -> Result<Vec<Stage>, Diagnostic> {
     let Some(row) = functions::find(&call.name.text) else { return Ok(Vec::new()) };
     let input = call.input.as_ref().and_then(|name| Type::named(&name.text));
     let output = call.output.as_ref().and_then(|name| Type::named(&name.text));
     let mut found = Vec::new();
     let mut refusal = None;
-    for arguments in combinations(call, text, rules)? {
+    for arguments in combinations(call, text, rules, misfits)? {
         let mut fitting: Vec<(Match, &Overload, &Constructor)> = Vec::new();
         for overload in row.overloads {
             if !overload.is_called(row.name, &call.name.text)
@@ -310,11 +323,17 @@ fn is_pure(call: &Call) -> bool {
 
 /// Every choice of a candidate for each nested call; the first argument varies slowest.
 ///
-/// Where a nested call has no meaning, the reference goes on as if there were no arguments at all.
-fn combinations(call: &Call, text: &Text, rules: Rules) -> Result<Vec<Vec<Argument>>, Diagnostic> {
+/// Where a nested call has no meaning, the reference goes on as if there were no arguments at all; what is wrong
+/// with the call is kept in `misfits`.
+fn combinations(
+    call: &Call,
+    text: &Text,
+    rules: Rules,
+    misfits: &mut Vec<Diagnostic>,
+) -> Result<Vec<Vec<Argument>>, Diagnostic> {
     let mut all: Vec<Vec<Argument>> = vec![Vec::new()];
     for argument in &call.arguments {
-        let choices = choices(argument, text, rules)?;
+        let choices = choices(argument, text, rules, misfits)?;
         if choices.is_empty() {
             return Ok(vec![Vec::new()]);
         }
@@ -336,7 +355,12 @@ fn combinations(call: &Call, text: &Text, rules: Rules) -> Result<Vec<Vec<Argume
     Ok(all)
 }
 
-fn choices(argument: &recipe::Argument, text: &Text, rules: Rules) -> Result<Vec<Argument>, Diagnostic> {
+fn choices(
+    argument: &recipe::Argument,
+    text: &Text,
+    rules: Rules,
+    misfits: &mut Vec<Diagnostic>,
+) -> Result<Vec<Argument>, Diagnostic> {
     Ok(match &argument.value {
         ArgumentValue::Int(value) => vec![Argument::Int(*value)],
         ArgumentValue::Long(value) => vec![Argument::Long(*value)],
@@ -347,9 +371,13 @@ fn choices(argument: &recipe::Argument, text: &Text, rules: Rules) -> Result<Vec
         ArgumentValue::Null => vec![Argument::Null],
         ArgumentValue::Variable(_) => Vec::new(),
         ArgumentValue::Call(nested) => {
-            let candidates = candidates(nested, text, rules)?;
+            let candidates = candidates(nested, text, rules, misfits)?;
             if candidates.is_empty() && functions::find(&nested.name.text).is_some() {
-                return Err(nothing_fits(nested, text));
+                let misfit = nothing_fits(nested, text);
+                if rules == Rules::Ours {
+                    return Err(misfit);
+                }
+                misfits.push(misfit);
             }
             candidates.into_iter().map(|stage| Argument::Function(stage.chosen)).collect()
         }

@@ -709,6 +709,7 @@ impl DecimalPattern {
                 multiplier: 1.0,
                 most_whole: ALL_DIGITS,
                 most_behind: ALL_DIGITS,
+                group: 3,
                 ..DecimalPattern::default()
             });
         }
@@ -1047,7 +1048,7 @@ mod tests {
             ("##0.##E0", 12345.0, "12.345E3"),
             ("0.0E00", 0.0, "0.0E00"),
             ("0.", 3.0, "3."),
-            ("", 1234.5, "1234.5"),
+            ("", 1234.5, "1,234.5"),
             ("abc", 5.0, "abc5"),
             ("0;-", -5.0, "-5"),
             ("0", f64::INFINITY, "∞"),

@@ -165,6 +165,8 @@ impl Pattern {
             let number = |field, most| Item::Number { field, least: count, most };
             let year = |field| {
                 if count == 2 {
+                    // Two digits are of the year, not of the year of its era.
+                    let field = if matches!(field, Field::YearOfEra) { Field::Year } else { field };
                     return Item::TwoDigitYear(field);
                 }
                 let closed = tokens.get(position + 1).is_some_and(Token::is_number);

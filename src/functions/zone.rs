@@ -42,7 +42,14 @@ impl Zone {
         if matches!(name, "UTC" | "Z") {
             return Ok(Zone::Utc);
         }
-        if let Some(seconds) = offset_seconds(name) {
+        // Newer zone tables make these links to cities with a past of their own; to Joda they are offsets.
+        let fixed = match name {
+            "EST" => Some(-5 * 3600),
+            "MST" => Some(-7 * 3600),
+            "HST" => Some(-10 * 3600),
+            _ => None,
+        };
+        if let Some(seconds) = fixed.or_else(|| offset_seconds(name)) {
             let offset =
                 Offset::from_seconds(seconds).map_err(|_| format!("the offset `{name}` is beyond a day"))?;
             return Ok(Zone::Rules(TimeZone::fixed(offset)));
