@@ -628,6 +628,12 @@ fn no_output_shows_a_password() {
         "own.yaml",
         &format!("ops: {{o: {{stmt: \"{{ping: 1}}\", params: {{connection: '{uri}'}}}}}}\n"),
     );
+    place.file(
+        "t.yaml",
+        &format!(
+            "scenarios:\n  default: run driver=mongodb connection=TEMPLATE(conn,{uri})\nops: {{o: \"{{ping: 1}}\"}}\n"
+        ),
+    );
     place.file("a.args", &format!("run\n{connection}\nworkload=mongodb-basic\ntags=block:nothing\n"));
     let rows: &[&[&str]] = &[
         &["run", "workload=mongodb-basic", "tags=block:read", &connection],
@@ -652,6 +658,10 @@ fn no_output_shows_a_password() {
         &["check", "w.yaml"],
         &["check", "w.yaml", "--json"],
         &["help", "workload", "w.yaml"],
+        &["help", "workload", "t.yaml"],
+        &["plan", "t"],
+        &["plan", "mongodb-basic", "connection=mongodb://127.0.0.1:1/?password=s3cr"],
+        &["run", "driver=mongodb", "op={ping: 1}", "connection=mongodb://127.0.0.1:1/?password=s3cr"],
         &["--argsfile", "a.args"],
         &["--list-scenarios", "--include", "."],
     ];

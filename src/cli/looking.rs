@@ -142,7 +142,8 @@ pub fn list_scenarios(includes: &[PathBuf], out: &mut dyn Write) -> io::Result<V
         for variable in &workload.variables {
             let absent = if variable.angled { "-none-" } else { "" };
             let default = variable.default.as_deref().unwrap_or(absent);
-            writeln!(out, "        {} = {}", variable.name, default.replace(['\n', '\r'], " "))?;
+            let default = redact::passwords(&default.replace(['\n', '\r'], " "));
+            writeln!(out, "        {} = {default}", variable.name)?;
         }
         write!(out, "\n\n")?;
     }

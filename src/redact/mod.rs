@@ -7,7 +7,7 @@ const MASK: &str = "***";
 
 /// Options of a connection string whose value is a secret, in lower case.
 const SECRET_OPTIONS: &[&str] =
-    &["tlscertificatekeyfilepassword", "proxypassword", "authmechanismproperties"];
+    &["tlscertificatekeyfilepassword", "proxypassword", "authmechanismproperties", "password"];
 
 /// `text` with the secrets of every connection string in it as `***`, whatever surrounds them.
 ///
