@@ -95,7 +95,10 @@ fn a_target_that_is_too_slow_is_explained_in_words() {
     let (ran, result) =
         place.result(&["run", "driver=diag", "op=delay=10ms", "cycles=400", "cyclerate=1000", "threads=1"]);
     ran.ok();
-    assert_eq!(ran.stderr.matches("all 1 thread busy, behind schedule by").count(), 1, "{}", ran.stderr);
+    // Once at once, and then no more often than every ten seconds.
+    let told = ran.stderr.matches("all 1 thread busy, behind schedule by").count() as f64;
+    let elapsed = main_activity(&result)["elapsed_s"].as_f64().expect("a time");
+    assert!(told >= 1.0 && told <= 1.0 + elapsed / 10.0, "{}", ran.stderr);
     for part in ["behind schedule, backlog", "response times include queueing", "1 thread was busy"] {
         assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
@@ -217,14 +220,14 @@ fn a_run_that_was_killed_is_completed_with_each_cycle_once_in_the_store() {
     let mut server = place.start(&["server", "--port", "0", "--data-dir", "data"]);
     let uri = program::listening(&mut server);
     let connection = format!("connection={uri}");
-    let load = ["run", "workload=load.yaml", "tags=name:.*insert", "cycles=20k", "threads=8", &connection];
+    let load = ["run", "workload=load.yaml", "tags=name:.*insert", "cycles=6k", "threads=8", &connection];
     let mut first = load.to_vec();
     first.push("resume=journals");
     let child = place.start(&first);
     let journal = place.path().join("journals/load_yaml.journal");
     program::until(|| {
         std::fs::read(&journal)
-            .is_ok_and(|bytes| bytes[4096.min(bytes.len())..].iter().filter(|b| **b == 2).count() > 500)
+            .is_ok_and(|bytes| bytes[4096.min(bytes.len())..].iter().filter(|b| **b == 2).count() > 300)
     });
     signal(&child, Signal::KILL);
     let ran = ended(child, ONE_MINUTE);
@@ -234,8 +237,8 @@ fn a_run_that_was_killed_is_completed_with_each_cycle_once_in_the_store() {
     second.push("errors=DuplicateKey:counter;stop");
     let (ran, result) = place.result(&second);
     let (before, main) = (&main_activity(&result)["cycles"]["before"], main_activity(&result));
-    assert!(count(before) >= 500, "{main}");
-    assert_eq!(count(before) + count(&main["cycles"]["done"]), 20_000);
+    assert!(count(before) >= 300, "{main}");
+    assert_eq!(count(before) + count(&main["cycles"]["done"]), 6_000);
     // Those in flight, at most one a thread, may have been done: they are named, and their keys tell.
     let again = main["ops"][0]["errors"].get("DuplicateKey").map_or(0, count);
     assert!(again <= 8, "{main}");
@@ -250,7 +253,7 @@ fn a_run_that_was_killed_is_completed_with_each_cycle_once_in_the_store() {
         "dryrun=emit",
         &connection,
     ]);
-    assert!(ran.ok().stdout.contains("20000"), "{}", ran.stdout);
+    assert!(ran.ok().stdout.contains("6000"), "{}", ran.stdout);
     signal(&server, Signal::TERM);
     ended(server, ONE_MINUTE);
 }
@@ -269,7 +272,7 @@ fn conditions_that_hold_fail_a_run_and_those_that_name_nothing_are_refused_befor
     let slow = &["op=delay=5ms"][..];
     run(&["p99>1ms", "errors>1%"], slow).refused(4, &["--fail-if 'p99>1ms' holds: DIAG0 has "]);
     run(&["p99>1h", "errors>1%", "stmt1.p50>1h"], slow).ok();
-    let half = &["op=fail=Busy fail:every=2", "errors=counter"][..];
+    let half = &["op=fail:every=2", "errors=counter"][..];
     run(&["errors>40%"], half).refused(4, &["has 50%"]);
     // What is worse than a condition decides: not one op succeeded.
     run(&["errors>40%"], &["op=fail=Busy", "errors=counter"]).refused(1, &["--fail-if"]);
