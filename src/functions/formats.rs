@@ -4,7 +4,7 @@ use super::function::text_value;
 use super::{
     Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload, Refusal, Type,
 };
-use crate::value::calendar::Moment;
+use crate::value::calendar::{Moment, short};
 use crate::value::{JavaKey, Value};
 use std::fmt::Write as _;
 
@@ -416,29 +416,8 @@ fn integer(value: &Value) -> Option<i64> {
 
 /// A part of a time in UTC, by Java's letter for it.
 fn write_date(letter: char, millis: i64, out: &mut String) {
-    const MONTHS: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    const WEEKDAYS: [&str; 7] =
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
     let at = Moment::of_date(millis);
-    let year = if at.year > 0 { at.year } else { 1 - at.year };
-    let name = |names: &'static [&'static str], number: u8| {
-        names.get(usize::from(number).wrapping_sub(1)).copied().unwrap_or_default()
-    };
-    let (month, weekday) = (name(&MONTHS, at.month), name(&WEEKDAYS, at.weekday));
-    let short = |name: &'static str| name.get(..3).unwrap_or(name);
+    let (year, month, weekday) = (at.year_of_era(), at.month_name(), at.weekday_name());
     let clock = |hour: u8| (hour + 11) % 12 + 1;
     let half = if at.hour < 12 { "am" } else { "pm" };
     // Writing to a String cannot fail.

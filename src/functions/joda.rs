@@ -5,24 +5,9 @@
 
 use super::EvalError;
 use super::zone::{DAY, HOUR, MINUTE, SECOND};
-use crate::value::calendar::{Moment, days_of};
+use crate::value::calendar::{MONTHS, Moment, WEEKDAYS, days_of};
 use crate::value::write_long;
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// How many letters a short name has.
 const SHORT: usize = 3;
 /// Years of two digits are read as those from 50 before this one to 49 behind it.
@@ -321,7 +306,7 @@ impl Pattern {
 
 /// The value of a field.
 fn get(field: Field, moment: &Moment, millis: i64) -> i64 {
-    let year_of_era = if moment.year > 0 { moment.year } else { 1 - moment.year };
+    let year_of_era = moment.year_of_era();
     let hour = i64::from(moment.hour);
     match field {
         Field::Century => year_of_era / 100,

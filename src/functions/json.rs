@@ -4,7 +4,7 @@ use super::function::text_value;
 use super::text::text_to_text;
 use super::{Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload, Type};
 use crate::value::Value;
-use crate::value::calendar::Moment;
+use crate::value::calendar::{Moment, short};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -219,11 +219,8 @@ fn write_object<'v>(
 
 /// The medium form of a date and time in the United States, with the narrow blank that Java prints.
 fn us_date(millis: i64) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let at = Moment::of_date(millis);
-    let month = MONTHS.get(usize::from(at.month).wrapping_sub(1)).copied().unwrap_or_default();
-    let year = if at.year > 0 { at.year } else { 1 - at.year };
+    let (month, year) = (short(at.month_name()), at.year_of_era());
     let half = if at.hour < 12 { "AM" } else { "PM" };
     let hour = (at.hour + 11) % 12 + 1;
     format!("{month} {}, {year}, {hour}:{:02}:{:02}\u{202f}{half}", at.day, at.minute, at.second)

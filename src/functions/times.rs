@@ -8,6 +8,7 @@ use super::{
     Arguments, Build, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload,
     Refusal, Type, arithmetic,
 };
+use crate::value::calendar::WEEKDAYS;
 use crate::value::{self, Value};
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -337,7 +338,6 @@ start_of!(
     }
 );
 
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// A weekday and a zone, a weekday, or neither.
 const WEEKDAY: &[Constructor] =
     &[Constructor::of(&[Type::String, Type::String]), Constructor::of(&[Type::String]), Constructor::of(&[])];

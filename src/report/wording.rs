@@ -1,5 +1,6 @@
 //! Numbers spelt for people: `50,000`, `4.9 GB`, `85.1 µs`, `2,498/s`, `99.9%`. Bytes count in thousands.
 
+use crate::value::Value;
 use crate::value::calendar::Moment;
 use std::time::{Duration, SystemTime};
 
@@ -98,15 +99,15 @@ pub fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// A moment in UTC; before 1970 is 1970, since no clock of a machine that runs shows it.
-fn moment(time: SystemTime) -> Moment {
+/// Milliseconds since 1970; a time before is 1970, since no clock of a machine that runs shows it.
+fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Moment::of(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// `2026-11-30 15:25:13` and the milliseconds behind `point`.
 pub fn stamp(time: SystemTime, point: char) -> String {
-    let at = moment(time);
+    let at = Moment::of(millis(time));
     let (date, clock) =
         (format!("{:04}-{:02}-{:02}", at.year, at.month, at.day), (at.hour, at.minute, at.second));
     format!("{date} {:02}:{:02}:{:02}{point}{:03}", clock.0, clock.1, clock.2, at.milli)
@@ -114,23 +115,9 @@ pub fn stamp(time: SystemTime, point: char) -> String {
 
 /// `Mon Nov 30 15:25:13 UTC 2026`, as `java.util.Date` prints itself.
 pub fn java_date(time: SystemTime) -> String {
-    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let at = moment(time);
-    let name = |names: &[&'static str], number: u8| {
-        names.get(usize::from(number).saturating_sub(1)).copied().unwrap_or_default()
-    };
-    format!(
-        "{} {} {:02} {:02}:{:02}:{:02} UTC {:04}",
-        name(&DAYS, at.weekday),
-        name(&MONTHS, at.month),
-        at.day,
-        at.hour,
-        at.minute,
-        at.second,
-        at.year
-    )
+    let mut out = Vec::new();
+    Value::Date(millis(time)).write_text(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A name as it may stand in a line of a table: control characters escaped, at most 60 characters.

@@ -6,9 +6,24 @@ use super::write_long;
 const DAY: i64 = 86_400_000;
 /// When the Gregorian calendar began, 1582-10-15: `java.util.Date` shows earlier days in the Julian calendar.
 const GREGORIAN_FROM: i64 = -12_219_292_800_000;
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+/// English names, the first month first.
+pub const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+/// English names, Monday first.
+pub const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// A moment in UTC, field by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +53,21 @@ impl Moment {
         Moment::in_calendar(millis, if millis < GREGORIAN_FROM { julian } else { gregorian })
     }
 
+    /// The English name of the month.
+    pub fn month_name(&self) -> &'static str {
+        named(&MONTHS, self.month)
+    }
+
+    /// The English name of the day of the week.
+    pub fn weekday_name(&self) -> &'static str {
+        named(&WEEKDAYS, self.weekday)
+    }
+
+    /// The year as counted in its era: years before 1 go backwards from 1.
+    pub fn year_of_era(&self) -> i64 {
+        if self.year > 0 { self.year } else { 1 - self.year }
+    }
+
     fn in_calendar(millis: i64, calendar: fn(i64) -> (i64, u8, u8)) -> Moment {
         let days = millis.div_euclid(DAY);
         let of_day = millis.rem_euclid(DAY);
@@ -53,6 +83,15 @@ impl Moment {
             weekday: ((days + 3).rem_euclid(7) + 1) as u8,
         }
     }
+}
+
+fn named(names: &[&'static str], number: u8) -> &'static str {
+    names.get(usize::from(number).wrapping_sub(1)).copied().unwrap_or_default()
+}
+
+/// The usual short form of the name of a month or a weekday: its first three letters.
+pub fn short(name: &str) -> &str {
+    name.get(..3).unwrap_or(name)
 }
 
 /// Days since 1970 of a day of the Gregorian calendar; the month counts from 1.
@@ -96,18 +135,15 @@ fn from_march(year: i64, day_of_year: i64) -> (i64, u8, u8) {
 /// `java.util.Date.toString` in UTC. Years before 1 count backwards from 1, without a mark.
 pub(super) fn write_date(millis: i64, out: &mut Vec<u8>) {
     let moment = Moment::of_date(millis);
-    let name = |names: &'static [&'static str], number: u8| {
-        names.get(usize::from(number.saturating_sub(1))).copied().unwrap_or_default().as_bytes()
-    };
-    out.extend_from_slice(name(&WEEKDAYS, moment.weekday));
+    out.extend_from_slice(short(moment.weekday_name()).as_bytes());
     out.push(b' ');
-    out.extend_from_slice(name(&MONTHS, moment.month));
+    out.extend_from_slice(short(moment.month_name()).as_bytes());
     out.push(b' ');
     write_padded(i64::from(moment.day), 2, out);
     out.push(b' ');
     write_time(&moment, out);
     out.extend_from_slice(b" UTC ");
-    write_long(if moment.year > 0 { moment.year } else { 1 - moment.year }, out);
+    write_long(moment.year_of_era(), out);
 }
 
 /// `java.time.Instant.toString`.
