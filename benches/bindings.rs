@@ -44,10 +44,16 @@ fn compiled(recipe: &str) -> Program {
     Program::compile(&Text::unplaced(recipe)).expect("a recipe of this file compiles").program
 }
 
-fn per_cycle(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("text of a cycle");
+/// Times `run` for each recipe, over rising cycles, with one context and one buffer that it may write into.
+fn each<T>(
+    criterion: &mut Criterion,
+    group: &str,
+    recipes: &[(&str, &str)],
+    run: impl Fn(&Program, i64, &mut Context, &mut Vec<u8>) -> T,
+) {
+    let mut group = criterion.benchmark_group(group);
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
-    for (name, recipe) in RECIPES {
+    for (name, recipe) in recipes {
         let program = compiled(recipe);
         let mut context = Context::default();
         let mut out = Vec::new();
@@ -56,49 +62,29 @@ fn per_cycle(criterion: &mut Criterion) {
             bencher.iter(|| {
                 out.clear();
                 cycle += 1;
-                program.write_text(black_box(cycle), &mut context, &mut out).expect("it has a value");
-                out.len()
+                run(&program, black_box(cycle), &mut context, &mut out)
             });
         });
     }
     group.finish();
+}
+
+fn texts(criterion: &mut Criterion) {
+    each(criterion, "text of a cycle", RECIPES, |program, cycle, context, out| {
+        program.write_text(cycle, context, out).expect("it has a value");
+        out.len()
+    });
 }
 
 fn numbers(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("number of a cycle");
-    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
-    for (name, recipe) in NUMBERS {
-        let program = compiled(recipe);
-        let mut context = Context::default();
-        let mut cycle = 0;
-        group.bench_function(*name, |bencher| {
-            bencher.iter(|| {
-                cycle += 1;
-                program.eval(black_box(cycle), &mut context)
-            });
-        });
-    }
-    group.finish();
+    each(criterion, "number of a cycle", NUMBERS, |program, cycle, context, _| program.eval(cycle, context));
 }
 
 fn documents(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("BSON of a cycle");
-    group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
-    for (name, recipe) in DOCUMENTS {
-        let program = compiled(recipe);
-        let mut context = Context::default();
-        let mut out = Vec::new();
-        let mut cycle = 0;
-        group.bench_function(*name, |bencher| {
-            bencher.iter(|| {
-                out.clear();
-                cycle += 1;
-                program.write_bson(black_box(cycle), &mut context, &mut out).expect("BSON holds it");
-                out.len()
-            });
-        });
-    }
-    group.finish();
+    each(criterion, "BSON of a cycle", DOCUMENTS, |program, cycle, context, out| {
+        program.write_bson(cycle, context, out).expect("BSON holds it");
+        out.len()
+    });
 }
 
 fn image(criterion: &mut Criterion) {
@@ -115,5 +101,5 @@ fn image(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, numbers, per_cycle, documents, image);
+criterion_group!(benches, numbers, texts, documents, image);
 criterion_main!(benches);

@@ -80,27 +80,25 @@ fn attempt(
     let Some(first) = steps.first_mut() else {
         return Err(Diagnostic::error("the recipe is empty").at(text.location()));
     };
+    let takes_a_long = |stage: &Stage| Type::Long.is_assignable(stage.input, true);
     if first.iter().any(|candidate| candidate.input == Type::Long) {
         first.retain(|candidate| candidate.input == Type::Long);
-        narrow(&mut steps);
-        return Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect());
-    }
-    let takes_a_long = |stage: &Stage| Type::Long.is_assignable(stage.input, true);
-    if rules == Rules::Ours && first.iter().any(takes_a_long) {
+    } else if rules == Rules::Ours && first.iter().any(takes_a_long) {
         first.retain(takes_a_long);
         steps.insert(0, vec![Stage::identity()]);
-        narrow(&mut steps);
-        return Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect());
+    } else {
+        let inputs: Vec<String> = unique(first.iter().map(|candidate| candidate.input.to_string()));
+        let call = &recipe.steps[0];
+        return Err(Diagnostic::error(format!(
+            "`{}` cannot come first: it takes {}, and the first function is given the cycle number, a long",
+            call.name.text,
+            inputs.join(" or ")
+        ))
+        .at(text.locate(call.range.clone()))
+        .help("put a function between that makes one of a long, such as `ToString();`"));
     }
-    let inputs: Vec<String> = unique(first.iter().map(|candidate| candidate.input.to_string()));
-    let call = &recipe.steps[0];
-    Err(Diagnostic::error(format!(
-        "`{}` cannot come first: it takes {}, and the first function is given the cycle number, a long",
-        call.name.text,
-        inputs.join(" or ")
-    ))
-    .at(text.locate(call.range.clone()))
-    .help("put a function between that makes one of a long, such as `ToString();`"))
+    narrow(&mut steps);
+    Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect())
 }
 
 /// Refuses names that no function has, here or in a nested call, and type names likewise.

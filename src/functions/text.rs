@@ -487,13 +487,27 @@ static REPLACE_REGEX: FunctionRow = FunctionRow {
     ..FunctionRow::NEW
 };
 
-fn check_pairs(arguments: &Arguments<'_>) -> Result<(), Refusal> {
-    if arguments.count().is_multiple_of(2) {
-        return Ok(());
+/// Arguments in pairs: each regular expression with what `second` makes of the argument behind it, at the
+/// position that it is given.
+fn regex_pairs<T>(
+    arguments: &Arguments<'_>,
+    second: impl Fn(usize, &JavaRegex) -> Result<T, Refusal>,
+) -> Result<Vec<(JavaRegex, T)>, Refusal> {
+    if !arguments.count().is_multiple_of(2) {
+        return Err(Refusal::new("the last regular expression has nothing behind it")
+            .at(arguments.count() - 1)
+            .help(
+                "arguments come in pairs: a regular expression, and what becomes of a text that matches it",
+            ));
     }
-    Err(Refusal::new("the last regular expression has nothing behind it")
-        .at(arguments.count() - 1)
-        .help("arguments come in pairs: a regular expression, and what becomes of a text that matches it"))
+    (0..arguments.count())
+        .step_by(2)
+        .map(|at| {
+            let regex = regex(arguments, at)?;
+            let second = second(at + 1, &regex)?;
+            Ok((regex, second))
+        })
+        .collect()
 }
 
 static MATCH_REGEX: FunctionRow = FunctionRow {
@@ -512,15 +526,7 @@ static MATCH_REGEX: FunctionRow = FunctionRow {
         Type::String,
         &[Constructor::with_rest(&[], Type::String)],
         |arguments| {
-            check_pairs(arguments)?;
-            let pairs = (0..arguments.count())
-                .step_by(2)
-                .map(|at| {
-                    let regex = regex(arguments, at)?;
-                    let replacement = Replacement::new(arguments.text(at + 1)?, &regex);
-                    Ok((regex, replacement))
-                })
-                .collect::<Result<Vec<_>, Refusal>>()?;
+            let pairs = regex_pairs(arguments, |at, regex| Ok(Replacement::new(arguments.text(at)?, regex)))?;
             Ok(text_to_text(move |text, out| {
                 for (regex, replacement) in &pairs {
                     if regex.matches(text)? {
@@ -551,11 +557,7 @@ static MATCH_FUNC: FunctionRow = FunctionRow {
         Type::String,
         &[Constructor::with_rest(&[], Type::Object)],
         |arguments| {
-            check_pairs(arguments)?;
-            let pairs = (0..arguments.count())
-                .step_by(2)
-                .map(|at| Ok((regex(arguments, at)?, text_function(arguments, at + 1)?)))
-                .collect::<Result<Vec<_>, Refusal>>()?;
+            let pairs = regex_pairs(arguments, |at, _| text_function(arguments, at))?;
             Ok(Function::object_to_object(move |value, cx| {
                 let Some(text) = value.as_text() else {
                     return Err(EvalError::wrong_class(&value, "String"));
