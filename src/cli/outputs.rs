@@ -2,6 +2,7 @@
 
 use crate::report::csv::CsvFolder;
 use crate::report::interval_log::{Form, IntervalLog, Spec};
+use crate::report::prometheus::{self, Prometheus};
 use crate::report::{self, Destination, Export, Logbook, ReportError, Run, wording};
 use crate::span::Diagnostic;
 use crate::units;
@@ -22,9 +23,15 @@ pub struct Outputs {
     /// Write a folder of CSV files, one a metric
     #[arg(long, value_name = "DIR")]
     pub report_csv_to: Option<PathBuf>,
-    /// Time between the rows of CSV files (default 10s; a bare number is seconds)
+    /// Time between the rows of CSV files, and between pushes (default 10s; a bare number is seconds)
     #[arg(long, value_name = "TIME")]
     pub report_interval: Option<String>,
+    /// Serve metrics to Prometheus while the run goes on: `127.0.0.1:9400`, `:9400` on all interfaces
+    #[arg(long, value_name = "ADDR")]
+    pub metrics_listen: Option<String>,
+    /// Push metrics to a gateway, or write them to a remote-write endpoint
+    #[arg(long, value_name = "URL")]
+    pub report_prompush_to: Option<String>,
     /// Where the summary goes: `stdout`, `stderr` or a file, `:SECONDS` behind it for runs longer than that;
     /// several with commas
     #[arg(long, value_name = "TARGET[:SECONDS],…")]
@@ -65,6 +72,8 @@ pub struct Open {
     pub log: Option<Logbook>,
     /// A report has standard output for itself.
     pub takes_stdout: bool,
+    /// What a user should read before the run, a line each.
+    pub says: Vec<String>,
 }
 
 impl Outputs {
@@ -99,17 +108,25 @@ impl Outputs {
                 growing.push(Box::new(IntervalLog::create(spec, form, &session, started).map_err(said)?));
             }
         }
-        match (&self.report_csv_to, self.report_interval.as_deref()) {
-            (Some(folder), interval) => {
-                let every = interval.map_or(Ok(Duration::from_secs(10)), seconds).map_err(|why| {
-                    Diagnostic::error(format!("`--report-interval`: {why}")).help("--report-interval 10s")
-                })?;
-                growing.push(Box::new(CsvFolder::create(folder.clone(), every).map_err(said)?));
-            }
-            (None, Some(_)) => {
-                return Err(Diagnostic::error("`--report-interval` goes with `--report-csv-to`"));
-            }
-            (None, None) => {}
+        let mut says = Vec::new();
+        let every = self.interval()?;
+        if let Some(folder) = &self.report_csv_to {
+            growing.push(Box::new(CsvFolder::create(folder.clone(), every).map_err(said)?));
+        }
+        let mut prometheus = Prometheus::default();
+        if let Some(address) = &self.metrics_listen {
+            let page = prometheus.listen(address).map_err(said)?;
+            says.push(format!("metrics are at {page}"));
+        }
+        if let Some(url) = &self.report_prompush_to {
+            let target = prometheus::Target::read(url).map_err(|why| {
+                Diagnostic::error(format!("`--report-prompush-to`: {why}"))
+                    .help("http://gateway:9091/metrics/job/nbrs, or http://prometheus:9090/api/v1/write")
+            })?;
+            prometheus.push(target, &session, every);
+        }
+        if prometheus.is_used() {
+            growing.push(Box::new(prometheus));
         }
         let (logs, asked) = match &self.logs_dir {
             None => (Some(Path::new("logs")), false),
@@ -130,7 +147,19 @@ impl Outputs {
         };
         let logs = logs.unwrap_or(Path::new(".")).to_string_lossy();
         let summaries = summaries(self.report_summary_to.as_deref().unwrap_or(""), &logs, &session)?;
-        Ok((Open { growing, whole, summaries, log, takes_stdout: to_stdout > 0 }, notices))
+        Ok((Open { growing, whole, summaries, log, takes_stdout: to_stdout > 0, says }, notices))
+    }
+
+    /// Between rows of CSV files and between pushes.
+    fn interval(&self) -> Result<Duration, Diagnostic> {
+        let Some(text) = &self.report_interval else { return Ok(Duration::from_secs(10)) };
+        if self.report_csv_to.is_none() && self.report_prompush_to.is_none() {
+            let goes_with = "`--report-interval` goes with `--report-csv-to` or `--report-prompush-to`";
+            return Err(Diagnostic::error(goes_with));
+        }
+        seconds(text).map_err(|why| {
+            Diagnostic::error(format!("`--report-interval`: {why}")).help("--report-interval 10s")
+        })
     }
 
     fn session(&self, started: SystemTime) -> Result<String, Diagnostic> {

@@ -108,6 +108,7 @@ impl Screen {
             stopped_by: Mutex::default(),
         };
         screen.log(&redact::command_line(command));
+        outputs.says.iter().for_each(|line| screen.say(line));
         Ok(screen)
     }
 
@@ -220,6 +221,11 @@ impl Screen {
     }
 }
 
+/// The path of the workload; of an op given on the command line, what says so.
+fn workload_of(head: &Head) -> String {
+    head.workload.clone().unwrap_or_else(|| "op=…".to_owned())
+}
+
 fn target_of(head: &Head) -> Option<report::Target> {
     head.targets.first().map(|facts| report::Target {
         kind: facts.kind.clone(),
@@ -246,7 +252,7 @@ fn header_of(head: &Head, previous: Option<&report::Target>) -> report::Header {
         notes.push(format!("its data is in {}", dir.display()));
     }
     report::Header {
-        workload: head.workload.clone().unwrap_or_else(|| "op=…".to_owned()),
+        workload: workload_of(head),
         scenario: head.scenario.clone(),
         step: head.step.clone(),
         alias: head.alias.clone(),
@@ -288,7 +294,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         .collect();
     report::Activity {
         alias: result.alias.clone(),
-        workload: head.workload.clone().unwrap_or_else(|| "op=…".to_owned()),
+        workload: workload_of(head),
         scenario: head.scenario.clone(),
         step: head.step.clone(),
         cycles_asked: (!head.unbounded).then_some(result.cycles_asked),
@@ -366,6 +372,7 @@ impl View for Screen {
             exports.begin(&Source {
                 id: head.id,
                 alias: head.alias.clone(),
+                workload: workload_of(head),
                 ops: names,
                 started: SystemTime::now(),
                 offset: self.clock.elapsed(),

@@ -24,6 +24,8 @@ pub const RUN_OPTIONS: &[&str] = &[
     "report_ycsb_to",
     "report_csv_to",
     "report_interval",
+    "metrics_listen",
+    "report_prompush_to",
     "report_summary_to",
     "log_histograms",
     "log_histostats",

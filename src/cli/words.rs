@@ -107,10 +107,8 @@ pub struct Options {
 const REFUSED_OPTIONS: &[&str] = &[
     "report-html-to",
     "report-graphite-to",
-    "report-prompush-to",
     "logs-level",
     "logs-max",
-    "metrics-listen",
     "html",
     "hdr-digits",
     "show-script",

@@ -56,7 +56,7 @@ impl Clock {
 }
 
 /// Adds exactly; a histogram grows with what it is given.
-fn add(into: &mut Histogram<u64>, from: &Histogram<u64>) {
+pub(super) fn add(into: &mut Histogram<u64>, from: &Histogram<u64>) {
     if !from.is_empty() && into.add(from).is_err() {
         for value in from.iter_recorded() {
             into.saturating_record_n(value.value_iterated_to(), value.count_at_value());
@@ -163,6 +163,7 @@ pub(crate) mod tests {
         Source {
             id: 0,
             alias: "main".to_owned(),
+            workload: "w.yaml".to_owned(),
             ops: ops.iter().map(|&op| op.to_owned()).collect(),
             started: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500),
             offset: Duration::from_millis(500),

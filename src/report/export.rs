@@ -16,6 +16,8 @@ pub struct Source {
     /// Position among the activities of the run.
     pub id: usize,
     pub alias: String,
+    /// The path of the workload, or what stands for it.
+    pub workload: String,
     /// `block__op`, in the order of the activity.
     pub ops: Vec<String>,
     /// When its clock started,
@@ -34,8 +36,16 @@ impl Source {
     }
 }
 
+/// Says what went wrong, when it does.
+pub type Tell = Arc<dyn Fn(&ReportError) + Send + Sync>;
+
 /// A report that grows.
 pub trait Export: Send {
+    /// Before anything else; `tell` is for what goes wrong beside the run.
+    fn start(&mut self, tell: &Tell) -> Result<(), ReportError> {
+        let _ = tell;
+        Ok(())
+    }
     /// An activity begins.
     fn begin(&mut self, source: &Source) -> Result<(), ReportError> {
         let _ = source;
@@ -80,16 +90,20 @@ const WAITING: usize = 64;
 impl Exports {
     /// Starts the thread. A report that cannot be written is told once, when it happens, and then left alone.
     pub fn start(
-        list: Vec<Box<dyn Export>>,
-        tell: impl Fn(&ReportError) + Send + 'static,
+        mut list: Vec<Box<dyn Export>>,
+        tell: impl Fn(&ReportError) + Send + Sync + 'static,
     ) -> Result<Exports, ReportError> {
         if list.is_empty() {
             return Ok(Exports { to: None, thread: None });
         }
+        let tell: Tell = Arc::new(tell);
+        for export in &mut list {
+            export.start(&tell)?;
+        }
         let (to, from) = sync_channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("nbrs-reports".to_owned())
-            .spawn(move || write(list, &from, &tell))
+            .spawn(move || write(list, &from, &*tell))
             .map_err(|error| {
                 ReportError::Other(format!("cannot start the thread that writes reports: {error}"))
             })?;
@@ -165,7 +179,9 @@ fn write(list: Vec<Box<dyn Export>>, from: &Receiver<Message>, tell: &dyn Fn(&Re
                     match export.close(&run) {
                         Ok(files) => closed.files.extend(files),
                         Err(error) => {
-                            tell(&error);
+                            if !matches!(error, ReportError::Said) {
+                                tell(&error);
+                            }
                             closed.failed = true;
                         }
                     }

@@ -10,6 +10,7 @@
 //! | [`Run`] | the result file, `nbrs-result/1` | [`json`] |
 //! | frames | `--log-histograms`, `--log-histostats` | [`interval_log`] |
 //! | frames | a folder of CSV files | [`csv`] |
+//! | frames | what Prometheus scrapes and is sent | [`prometheus`] |
 //! | [`Run`], frames | YCSB's text and status lines | [`ycsb`] |
 //!
 //! What is made of frames while the run goes on is an [`Export`]. Files come from `output`: whole under their own
@@ -28,12 +29,13 @@ pub mod interval_log;
 pub mod json;
 mod output;
 pub mod progress;
+pub mod prometheus;
 pub mod summary;
 pub mod wording;
 pub mod ycsb;
 
 pub use bar::{Bar, Bars};
-pub use export::{Closed, Export, Exports, Source};
+pub use export::{Closed, Export, Exports, Source, Tell};
 pub use output::{Destination, Growing, Logbook, ReportError};
 pub use progress::{Interval, Standing};
 

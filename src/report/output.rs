@@ -23,6 +23,9 @@ pub enum ReportError {
     NotFolder { path: PathBuf },
     #[error("{0}")]
     Other(String),
+    /// Told while the run went on, and so no more.
+    #[error("a report could not be written, as was said before")]
+    Said,
 }
 
 /// Where a report goes that is written in one piece.
