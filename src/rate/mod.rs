@@ -199,7 +199,10 @@ struct Release {
     schedule: Schedule,
     burst: f64,
     released: u64,
+    /// Starts that may be released ahead of the threads that will take them, at the rate of the moment.
     ahead: u64,
+    /// And at any rate.
+    most_ahead: u64,
     /// The governor's rate holds until then.
     quoted_until: u64,
     governor: Governor,
@@ -225,16 +228,20 @@ impl Clock for Told {
 
 impl Release {
     fn new(schedule: Schedule, burst: f64) -> Release {
-        let (per_second, quoted_until) = schedule.rate_from(0);
-        let told = Told::default();
-        let (governor, cells) = governor(per_second, burst, &told);
-        let ahead = ahead(per_second);
-        Release { schedule, burst, released: 0, ahead, quoted_until, governor, told, cells }
+        Release::with_most_ahead(schedule, burst, MOST_AHEAD)
     }
 
     /// For a thread that paces itself: it takes each start when it is due and none ahead.
     fn for_one(schedule: Schedule, burst: f64) -> Release {
-        Release { ahead: 0, ..Release::new(schedule, burst) }
+        Release::with_most_ahead(schedule, burst, 0)
+    }
+
+    fn with_most_ahead(schedule: Schedule, burst: f64, most_ahead: u64) -> Release {
+        let (per_second, quoted_until) = schedule.rate_from(0);
+        let told = Told::default();
+        let (governor, cells) = governor(per_second, burst, &told);
+        let ahead = ahead(per_second).min(most_ahead);
+        Release { schedule, burst, released: 0, ahead, most_ahead, quoted_until, governor, told, cells }
     }
 
     /// Gives the governor the rate of a new stretch of the schedule.
@@ -242,9 +249,7 @@ impl Release {
         let (per_second, until) = self.schedule.rate_from(now);
         (self.governor, self.cells) = governor(per_second, self.burst, &self.told);
         self.quoted_until = until;
-        if self.ahead > 0 {
-            self.ahead = ahead(per_second);
-        }
+        self.ahead = ahead(per_second).min(self.most_ahead);
     }
 
     /// How many starts to release at `now`, and when to ask again.
@@ -270,9 +275,9 @@ impl Release {
     }
 }
 
-/// Starts that may be released ahead of the threads that will take them.
+/// The starts of [`AHEAD`].
 fn ahead(per_second: f64) -> u64 {
-    ((per_second * AHEAD.as_secs_f64()) as u64).min(MOST_AHEAD)
+    (per_second * AHEAD.as_secs_f64()) as u64
 }
 
 /// A governor for starts at `per_second` × `burst`, and how many of its cells one start takes.
@@ -417,6 +422,25 @@ mod tests {
         assert_eq!(release.at(2 * SECOND, Demand { waiting: 0, unclaimed: 0 }).0, 5);
         assert_eq!(release.at(3 * SECOND, Demand { waiting: 0, unclaimed: 5 }).0, 0);
         assert_eq!(release.at(4 * SECOND, Demand { waiting: 3, unclaimed: 5 }).0, 3);
+    }
+
+    #[test]
+    fn a_ramp_through_low_rates_is_released_ahead_as_its_rate_of_the_moment_allows() {
+        for points in ["0s:100,10s:5100", "0s:5000,4s:50,5s:50,10s:5000", "0s:0,10s:4000"] {
+            let schedule = Schedule::of_profile(&Profile::parse(points).expect("a profile"));
+            let mut release = Release::new(schedule.clone(), 1.1);
+            let mut own = Release::for_one(schedule, 1.1);
+            // Nobody is there to take one: what is released is ahead of the threads.
+            let mut ahead = (0, 0);
+            for now in (1..100).map(|tenth| tenth * SECOND / 10) {
+                ahead = (
+                    release.at(now, Demand::default()).0,
+                    own.at(now, Demand { waiting: 0, unclaimed: 0 }).0,
+                );
+            }
+            assert!(ahead.0 >= 18 && ahead.0 <= 26, "{points}: {ahead:?}");
+            assert_eq!(ahead.1, 0, "{points}: a thread that paces itself takes none ahead");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A schedule is a line of rates over time, its integral is how many starts are due, and the inverse of that is
 //! when start n is due. A constant rate is `n / rate`; a [`Profile`] is pieces of straight lines.
 
+use super::nanoseconds;
 use crate::units::{self, UnitError};
 use std::time::Duration;
 
@@ -187,12 +188,11 @@ impl Schedule {
     }
 
     pub(super) fn of_profile(profile: &Profile) -> Schedule {
-        let nanos = |at: Duration| u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
         let mut pieces: Vec<Piece> = Vec::new();
         let mut before = 0.0;
         for (i, (at, rate)) in profile.points.iter().enumerate() {
             let next = profile.points.get(i + 1);
-            let length = next.map(|(next, _)| nanos(*next).saturating_sub(nanos(*at)));
+            let length = next.map(|(next, _)| nanoseconds(*next).saturating_sub(nanoseconds(*at)));
             let end = match next {
                 Some((_, next)) if !profile.steps => *next,
                 _ => *rate,
@@ -201,7 +201,7 @@ impl Schedule {
                 // Two points at one time: a jump.
                 continue;
             }
-            let piece = Piece { start: nanos(*at), length, rates: (*rate, end), before };
+            let piece = Piece { start: nanoseconds(*at), length, rates: (*rate, end), before };
             if let Some(length) = length {
                 before += piece.due_within(length as f64 / SECOND);
             }
