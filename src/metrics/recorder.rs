@@ -1,7 +1,7 @@
 //! Where samples go while an activity runs: one shard a runtime worker, so that recording is never contended
 //! and 20,000 logical threads cost no more histograms than two.
 
-use super::{Frame, MAX_TRIES_APART, OpStats, merge, record};
+use super::{Frame, MAX_TRIES_APART, OpStats, bounded, histogram, merge, record};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -67,11 +67,15 @@ struct Shard {
     begun: AtomicU64,
     done: AtomicU64,
     failed: AtomicU64,
-    /// When ops ended well for the first and the last time since the last collection, in nanoseconds since the
-    /// clock started, plus one; 0 is never.
-    first_well: AtomicU64,
-    last_well: AtomicU64,
-    ops: Mutex<Vec<OpStats>>,
+    seen: Mutex<Seen>,
+}
+
+/// What a worker recorded since it was last collected.
+#[derive(Debug)]
+struct Seen {
+    ops: Vec<OpStats>,
+    /// When ops ended well for the first and the last time, in nanoseconds since the clock started.
+    well: Option<(u64, u64)>,
 }
 
 /// How many cycles were begun and ended, over all shards.
@@ -104,10 +108,11 @@ impl Recorder {
             begun: AtomicU64::new(0),
             done: AtomicU64::new(0),
             failed: AtomicU64::new(0),
-            first_well: AtomicU64::new(0),
-            last_well: AtomicU64::new(0),
-            // Made one by one: a copy would touch all of its memory.
-            ops: Mutex::new(std::iter::repeat_with(OpStats::default).take(ops).collect()),
+            seen: Mutex::new(Seen {
+                // Made one by one: a copy would touch all of its memory.
+                ops: std::iter::repeat_with(OpStats::default).take(ops).collect(),
+                well: None,
+            }),
         };
         Recorder { shards: (0..workers.max(1)).map(|_| shard()).collect(), paced }
     }
@@ -131,13 +136,10 @@ impl Recorder {
     pub fn ok(&self, sample: &Sample) {
         let shard = self.shard();
         shard.done.fetch_add(1, Relaxed);
-        let mut ops = shard.lock();
-        let Some(stats) = ops.get_mut(sample.op) else { return };
-        let at = sample.ended.saturating_add(1);
-        if shard.first_well.load(Relaxed) == 0 {
-            shard.first_well.store(at, Relaxed);
-        }
-        shard.last_well.store(at, Relaxed);
+        let seen = &mut *shard.lock();
+        let Some(stats) = seen.ops.get_mut(sample.op) else { return };
+        let first = seen.well.map_or(sample.ended, |(first, _)| first);
+        seen.well = Some((first, sample.ended));
         stats.ok += 1;
         self.ended(stats, sample);
         if let Some(times) = sample.times {
@@ -155,8 +157,8 @@ impl Recorder {
         if !ending.unfinished {
             shard.done.fetch_add(1, Relaxed);
         }
-        let mut ops = shard.lock();
-        let Some(stats) = ops.get_mut(sample.op) else { return };
+        let mut seen = shard.lock();
+        let Some(stats) = seen.ops.get_mut(sample.op) else { return };
         let counts = stats.error(name);
         counts.ended += 1;
         counts.first += u64::from(ending.first);
@@ -169,6 +171,9 @@ impl Recorder {
         self.ended(stats, sample);
         if let Some(times) = sample.times {
             record(&mut stats.failed, times.service);
+            if self.paced {
+                record(&mut stats.failed_response, times.wait.saturating_add(times.service));
+            }
             if ending.timed {
                 record(stats.times_of(name), times.service);
             }
@@ -190,13 +195,20 @@ impl Recorder {
 
     /// A try of `op` met the error `name` and will be followed by another; `first`: it was the op's first try.
     pub fn retried(&self, op: usize, name: &str, first: bool, bytes_sent: u64) {
-        let mut ops = self.shard().lock();
-        let Some(stats) = ops.get_mut(op) else { return };
+        let mut seen = self.shard().lock();
+        let Some(stats) = seen.ops.get_mut(op) else { return };
         stats.retries += 1;
         stats.bytes_sent += bytes_sent;
         let counts = stats.error(name);
         counts.retried += 1;
         counts.first += u64::from(first);
+    }
+
+    /// The timer `name` of `op` stopped after so many nanoseconds.
+    pub fn timed(&self, op: usize, name: &str, nanoseconds: u64) {
+        let mut seen = self.shard().lock();
+        let Some(stats) = seen.ops.get_mut(op) else { return };
+        record(bounded(&mut stats.timers, name, histogram), nanoseconds);
     }
 
     /// Where the activity stands: a few reads, from any thread.
@@ -221,12 +233,13 @@ impl Recorder {
         frame.well = None;
         for shard in &self.shards {
             spare.resize_with(frame.ops.len(), OpStats::default);
-            let mut ops = shard.lock();
-            std::mem::swap(&mut *ops, spare);
-            let (first, last) = (shard.first_well.swap(0, Relaxed), shard.last_well.swap(0, Relaxed));
-            drop(ops);
-            if first > 0 {
-                let (first, last) = (Duration::from_nanos(first - 1), Duration::from_nanos(last - 1));
+            let well = {
+                let mut seen = shard.lock();
+                std::mem::swap(&mut seen.ops, spare);
+                seen.well.take()
+            };
+            if let Some((first, last)) = well {
+                let (first, last) = (Duration::from_nanos(first), Duration::from_nanos(last));
                 let (earlier, later) = frame.well.unwrap_or((first, last));
                 frame.well = Some((first.min(earlier), last.max(later)));
             }
@@ -238,6 +251,7 @@ impl Recorder {
         if !self.paced {
             for stats in &mut frame.ops {
                 merge(&mut stats.response, &stats.service);
+                merge(&mut stats.failed_response, &stats.failed);
                 let sent = stats.service.len() + stats.failed.len();
                 if sent > 0 && stats.wait.record_n(0, sent).is_err() {
                     stats.wait.saturating_record_n(0, sent);
@@ -248,9 +262,9 @@ impl Recorder {
 }
 
 impl Shard {
-    fn lock(&self) -> MutexGuard<'_, Vec<OpStats>> {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
         // Counters stay usable whatever happened to the thread that held them.
-        self.ops.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

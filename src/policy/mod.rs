@@ -61,7 +61,9 @@ struct Chain {
     decision: Decision,
 }
 
-const VERBS: &str = "stop, warn, ignore, retry, retry=now, counter, meter, histogram, timer, code N";
+/// Each as a message lists it; what is looked up is its first word.
+const VERBS: [&str; 10] =
+    ["stop", "warn", "ignore", "retry", "retry=now", "counter", "meter", "histogram", "timer", "code N"];
 
 impl Policy {
     /// Reads an `errors=` text. Every verb and name is checked here, not when the first error comes.
@@ -167,11 +169,12 @@ fn apply_verb(
         "histogram" | "timer" => (decision.count, decision.time) = (true, true),
         "verifyexpected" => {
             return Err(UnitError(format!(
-                "errors={whole}: the verb `verifyexpected` is not there yet: replies are not verified"
+                "errors={whole}: the verb `verifyexpected` is of Groovy verifiers, which nbrs has not: give the \
+                 op `expect:` or `verify:` and name their errors, `ExpectFailed,VerifyFailed:counter`"
             )));
         }
         "" => {
-            return Err(UnitError(format!("errors={whole}: a verb is missing; verbs: {VERBS}")));
+            return Err(UnitError(format!("errors={whole}: a verb is missing; verbs: {}", VERBS.join(", "))));
         }
         _ => match result_code(verb) {
             Some(Ok(code)) => decision.code = Some(code),
@@ -183,7 +186,8 @@ fn apply_verb(
             None => {
                 let near = nearest_verb(verb);
                 return Err(UnitError(format!(
-                    "errors={whole}: unknown verb `{verb}`{near}; verbs: {VERBS}"
+                    "errors={whole}: unknown verb `{verb}`{near}; verbs: {}",
+                    VERBS.join(", ")
                 )));
             }
         },
@@ -193,9 +197,8 @@ fn apply_verb(
 
 /// A hint for a misspelt verb, or nothing.
 fn nearest_verb(verb: &str) -> String {
-    let known =
-        ["stop", "warn", "ignore", "retry", "retry=now", "counter", "meter", "histogram", "timer", "code"];
-    nearest(verb, known).first().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+    let words = VERBS.iter().filter_map(|verb| verb.split(' ').next());
+    nearest(verb, words).first().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
 
 /// `code N`, `code=N` or a bare number; `None` if the verb is something else.
@@ -324,7 +327,7 @@ mod tests {
             ("code", "from 0 to 127"),
             ("300", "from 0 to 127"),
             ("12x", "from 0 to 127"),
-            ("verifyexpected", "`verifyexpected` is not there yet"),
+            ("verifyexpected", "give the op `expect:` or `verify:`"),
         ];
         for (text, part) in rows {
             let error = Policy::parse(text).expect_err(text).to_string();

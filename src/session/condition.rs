@@ -11,7 +11,6 @@
 //! `rate` cycles per second or a share of the target rate (`95%`). `OP` is an op (`main__find`, or `find`) or the
 //! alias of an activity; without it a condition is on all ops of each activity together.
 
-use super::Finished;
 use crate::engine::ActivityResult;
 use crate::metrics::OpStats;
 use crate::span::{Diagnostic, nearest};
@@ -191,11 +190,7 @@ impl Condition {
     }
 
     /// What it finds in an activity that has ended; `None` where it is not about it, or nothing was measured.
-    pub fn find(&self, finished: &Finished) -> Option<Finding> {
-        self.find_in(&finished.result)
-    }
-
-    fn find_in(&self, result: &ActivityResult) -> Option<Finding> {
+    pub fn find(&self, result: &ActivityResult) -> Option<Finding> {
         let alias = &result.alias;
         let ops: Vec<&OpStats> = match &self.of {
             Some(of) if of != alias => {
@@ -249,29 +244,22 @@ fn percentile(digits: &str) -> Option<f64> {
 
 impl Figure {
     fn measure(self, result: &ActivityResult, ops: &[&OpStats], whole: bool) -> Option<Measured> {
-        let attempted: u64 = ops.iter().map(|op| op.attempted).sum();
+        let mut all = OpStats::default();
+        ops.iter().for_each(|op| all.add(op));
+        let attempted = all.attempted;
         match self {
             Figure::Time(clock, statistic) => {
-                let mut all: Option<Histogram<u64>> = None;
-                for op in ops {
-                    let one = clock.histogram(op);
-                    match &mut all {
-                        None => all = Some(one.clone()),
-                        // Fails only where a value cannot be held, which 64 bits can.
-                        Some(all) => drop(all.add(one)),
-                    }
-                }
-                let all = all.filter(|all| !all.is_empty())?;
+                let times = Some(clock.histogram(&all)).filter(|times| !times.is_empty())?;
                 let nanoseconds = match statistic {
-                    Statistic::Quantile(quantile) => all.value_at_quantile(quantile),
-                    Statistic::Min => all.min(),
-                    Statistic::Max => all.max(),
-                    Statistic::Mean => all.mean() as u64,
+                    Statistic::Quantile(quantile) => times.value_at_quantile(quantile),
+                    Statistic::Min => times.min(),
+                    Statistic::Max => times.max(),
+                    Statistic::Mean => times.mean() as u64,
                 };
                 Some(Measured::Time(Duration::from_nanos(nanoseconds)))
             }
             Figure::Errors { share } => {
-                let failed: u64 = ops.iter().map(|op| op.failed_ops()).sum();
+                let failed = all.failed_ops();
                 match share {
                     false => Some(Measured::Count(failed)),
                     true => (attempted > 0).then(|| Measured::Share(failed as f64 / attempted as f64)),
@@ -378,13 +366,13 @@ mod tests {
             ("find.rate>50", Some(true)),
         ] {
             let condition = Condition::parse(text).unwrap_or_else(|e| panic!("{text}: {}", e.message));
-            assert_eq!(condition.find_in(&result()).map(|found| found.holds), holds, "{text}");
+            assert_eq!(condition.find(&result()).map(|found| found.holds), holds, "{text}");
         }
     }
 
     #[test]
     fn what_was_measured_is_told() {
-        let found = |text: &str| Condition::parse(text).expect(text).find_in(&result()).expect(text);
+        let found = |text: &str| Condition::parse(text).expect(text).find(&result()).expect(text);
         assert_eq!(found("errors>5%").measured, Measured::Share(10.0 / 90.0));
         assert_eq!(found("errors>5").measured, Measured::Count(10));
         assert_eq!(found("rate<95%").measured, Measured::Share(0.9));

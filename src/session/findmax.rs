@@ -155,8 +155,11 @@ async fn look(
             return Ok(None);
         }
         let achieved = finished.result.achieved().unwrap_or_default();
-        let findings: Vec<_> =
-            search.keep.iter().map(|condition| (condition.text.clone(), condition.find(&finished))).collect();
+        let findings: Vec<_> = search
+            .keep
+            .iter()
+            .map(|condition| (condition.text.clone(), condition.find(&finished.result)))
+            .collect();
         let holds = findings.iter().all(|(_, finding)| finding.as_ref().is_some_and(|found| found.holds));
         let kept = holds && rate.is_none_or(|rate| achieved >= rate * ACHIEVED) && !finished.failed();
         let probe = Probe { rate, achieved, findings, kept };
