@@ -180,10 +180,7 @@ async fn ours(uri: &str, load: &Load) -> Figures {
     plans.iter().for_each(|plan| assert!(plan::sample_bytes(plan, 0..10, 10).is_some()));
     let ops = plans
         .into_iter()
-        .map(|plan| ActivityOp {
-            name: plan.name.clone(),
-            dispenser: adapter.dispenser(plan).expect("a command"),
-        })
+        .map(|plan| ActivityOp::new(plan.name.clone(), adapter.dispenser(plan).expect("a command")))
         .collect();
     adapter.warm_up().await.expect("connections");
     let activity = Activity {

@@ -66,7 +66,7 @@ fn run(workers: usize, threads: usize, cycles: u64, cycle_rate: Option<Rate>) ->
     runtime.block_on(async {
         let activity = Activity {
             alias: "bench".into(),
-            ops: vec![ActivityOp { name: "b__noop".into(), dispenser: Arc::new(Noop) }],
+            ops: vec![ActivityOp::new("b__noop", Arc::new(Noop))],
             sequence: vec![0],
             cycles: 0..cycles,
             threads,

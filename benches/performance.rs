@@ -115,7 +115,7 @@ type Target<'a> = &'a dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = Arc<dyn 
 fn run(workers: usize, target: Target, activity: Activity) -> ActivityResult {
     runtime(workers).block_on(async {
         let dispenser = target().await;
-        let ops = vec![ActivityOp { name: "b__op".into(), dispenser }];
+        let ops = vec![ActivityOp::new("b__op", dispenser)];
         let activity = Activity { alias: "bench".into(), ops, sequence: vec![0], ..activity };
         engine::start(activity, Arc::new(Nobody)).wait(Duration::from_secs(5)).await
     })

@@ -429,6 +429,9 @@ async fn an_op_of_another_drivers_form_is_refused() {
         database: None,
         captures: Vec::new(),
         dry_run: None,
+        checks: None,
+        timers: plan::Timers::default(),
+        reads_acknowledged: false,
     };
     match adapter.dispenser(plan) {
         Err(AdapterError::Configuration(text)) => assert!(text.starts_with("block__op"), "{text}"),

@@ -30,8 +30,8 @@ const LAW: &[(&str, &[&str])] = &[
     ("report", &["metrics", "units", "redact", "value"]),
     // floor 2
     ("bindings", &["recipe", "functions", "value", "span"]),
-    // floor 3; `functions` for the Context that a template binds with
-    ("plan", &["workload", "bindings", "functions", "value", "span", "units"]),
+    // floor 3; `functions` for the Context that a template binds with, `expr` for what is expected of replies
+    ("plan", &["workload", "bindings", "functions", "expr", "value", "span", "units"]),
     // floor 4; `functions` likewise, `workload` and `span` through the op that stdout makes of bare bindings
     ("adapters", &["plan", "wire", "value", "span", "units", "functions", "workload", "redact"]),
     // floor 5; of `plan` only what an adapter's trait names, `functions` for the Context it owns per thread

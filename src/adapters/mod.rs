@@ -7,7 +7,7 @@ pub mod mongodb;
 pub mod stdout;
 
 use crate::functions::Context;
-use crate::plan::{BindError, DryRun, Form, OpPlan};
+use crate::plan::{BindError, DryRun, Expected, Form, Mismatch, OpPlan};
 use crate::span::{Diagnostic, Text};
 use crate::workload::OpTemplate;
 use futures_util::future::BoxFuture;
@@ -98,6 +98,8 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     /// Where it goes, for ops that say so themselves.
     pub target: String,
+    /// What is expected of its reply, for ops that have such.
+    pub expected: Expected,
     /// The op may be tried again, so a run must leave `bytes` as they are. If not, a run may take them away,
     /// and spares a copy of what may be large.
     pub keep: bool,
@@ -143,6 +145,26 @@ pub struct Failure {
     pub partial: bool,
     /// Documents that the reply says were not written; 0 where it does not speak of documents.
     pub documents: u64,
+}
+
+impl From<Mismatch> for Failure {
+    fn from(mismatch: Mismatch) -> Failure {
+        Failure {
+            name: mismatch.name.into(),
+            exception: Some("ResultVerificationError"),
+            message: mismatch.message,
+            ..Failure::default()
+        }
+    }
+}
+
+/// The ports of this machine for connections that it opens, where the system tells: the first and the last. There
+/// can be no more connections to one server from one address.
+pub fn local_ports() -> Option<(u16, u16)> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_whitespace().map(str::parse);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    (first <= last).then_some((first, last))
 }
 
 /// A driver.

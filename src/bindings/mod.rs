@@ -36,6 +36,7 @@ struct Inner {
     recipe: String,
     kind: Kind,
     pure: bool,
+    reads_acknowledged: bool,
     chain: Chain,
 }
 
@@ -66,8 +67,9 @@ impl Program {
                     (Chain::Object(_), _) => Kind::Object,
                 };
                 let pure = stages.iter().all(|stage| stage.pure);
-                let program =
-                    Program(Arc::new(Inner { recipe: recipe.as_str().to_owned(), kind, pure, chain }));
+                let reads_acknowledged = stages.iter().any(|stage| stage.reads_acknowledged);
+                let recipe = recipe.as_str().to_owned();
+                let program = Program(Arc::new(Inner { recipe, kind, pure, reads_acknowledged, chain }));
                 Ok(Compiled { program, notices })
             }
             Err(mut error) => {
@@ -94,6 +96,11 @@ impl Program {
     /// The value depends on the cycle alone, not on a thread's variables or a clock.
     pub fn is_pure(&self) -> bool {
         self.0.pure
+    }
+
+    /// It reads [`Context::acknowledged`], which is to be kept for it.
+    pub fn reads_acknowledged(&self) -> bool {
+        self.0.reads_acknowledged
     }
 
     /// The value for `cycle`.
@@ -147,6 +154,7 @@ impl fmt::Debug for Program {
 struct Stage {
     chosen: Nested,
     pure: bool,
+    reads_acknowledged: bool,
 }
 
 impl std::ops::Deref for Stage {
@@ -164,6 +172,7 @@ impl Stage {
         Stage {
             chosen: Nested { name: "Identity", input: Type::Long, output: Type::Long, function },
             pure: true,
+            reads_acknowledged: false,
         }
     }
 

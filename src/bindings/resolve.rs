@@ -303,20 +303,21 @@ fn build(
             None => error,
         }
     })?;
-    let nested_pure = call.arguments.iter().all(|argument| match &argument.value {
-        ArgumentValue::Call(nested) => is_pure(nested),
-        _ => true,
-    });
     let chosen = Nested { name: row.name, input: overload.input, output: overload.output, function };
-    Ok(Stage { chosen, pure: row.pure && nested_pure })
+    let mut stage = Stage { chosen, pure: row.pure, reads_acknowledged: row.reads_acknowledged };
+    note_nested(call, &mut stage);
+    Ok(stage)
 }
 
-fn is_pure(call: &Call) -> bool {
-    functions::find(&call.name.text).is_some_and(|row| row.pure)
-        && call.arguments.iter().all(|argument| match &argument.value {
-            ArgumentValue::Call(nested) => is_pure(nested),
-            _ => true,
-        })
+/// What the functions within a call's arguments do is done by the call.
+fn note_nested(call: &Call, stage: &mut Stage) {
+    for argument in &call.arguments {
+        let ArgumentValue::Call(nested) = &argument.value else { continue };
+        let row = functions::find(&nested.name.text);
+        stage.pure &= row.is_some_and(|row| row.pure);
+        stage.reads_acknowledged |= row.is_some_and(|row| row.reads_acknowledged);
+        note_nested(nested, stage);
+    }
 }
 
 /// Every choice of a candidate for each nested call; the first argument varies slowest.

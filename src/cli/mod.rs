@@ -335,7 +335,7 @@ struct Done {
 impl Done {
     fn of_session(outcome: session::Outcome, fail_if: &[Condition]) -> Done {
         let holding = |condition: &Condition| {
-            let findings = outcome.finished.iter().filter_map(|finished| condition.find(finished));
+            let findings = outcome.finished.iter().filter_map(|finished| condition.find(&finished.result));
             findings
                 .filter(|finding| finding.holds)
                 .map(|finding| (condition.text.clone(), finding))

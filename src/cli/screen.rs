@@ -373,6 +373,12 @@ impl View for Screen {
                 id: head.id,
                 alias: head.alias.clone(),
                 workload: workload_of(head),
+                more: head
+                    .ops
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(at, op)| report::more_of(at, &op.name, op.instrument, &op.timers))
+                    .collect(),
                 ops: names,
                 started: SystemTime::now(),
                 offset: self.clock.elapsed(),

@@ -6,8 +6,11 @@
 mod cycles;
 mod journal;
 mod pace;
+mod process;
+mod series;
 mod supervisor;
 mod thread;
+mod watermark;
 
 #[cfg(test)]
 mod tests;
@@ -28,18 +31,41 @@ use std::time::{Duration, Instant, SystemTime};
 use thread::Slot;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
+use watermark::Watermark;
 
 /// One op of an activity.
 pub struct ActivityOp {
     /// `block__op`.
     pub name: String,
     pub dispenser: Arc<dyn Dispenser>,
+    /// It inserts records, which functions that [read only what was written](Activity::watermark) may read.
+    pub inserts: bool,
+    /// Timers of the activity (positions) that start when this op is sent.
+    pub starts: Vec<usize>,
+    /// Timers that stop when it ends, well or not, on a thread on which they were started.
+    pub stops: Vec<usize>,
+}
+
+impl ActivityOp {
+    /// An op that inserts nothing and has no timers.
+    pub fn new(name: impl Into<String>, dispenser: Arc<dyn Dispenser>) -> ActivityOp {
+        ActivityOp { name: name.into(), dispenser, inserts: false, starts: Vec::new(), stops: Vec::new() }
+    }
+}
+
+/// A time that a thread takes from the start of one op to the end of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTimer {
+    pub name: String,
+    /// The op that it is reported with.
+    pub op: usize,
 }
 
 /// What to run.
 pub struct Activity {
     pub alias: String,
     pub ops: Vec<ActivityOp>,
+    pub timers: Vec<NamedTimer>,
     /// Entry `cycle % len` is the position in `ops`.
     pub sequence: Vec<usize>,
     pub cycles: Range<u64>,
@@ -64,6 +90,9 @@ pub struct Activity {
     pub max_tries: u32,
     /// Where finished cycles are written down, and which were finished before.
     pub journal: Option<Journal>,
+    /// A function reads how many inserting cycles are acknowledged
+    /// ([`Context::acknowledged`](crate::functions::Context::acknowledged)): they are counted.
+    pub watermark: bool,
     /// No cycle came to its end for so long: the observer is told what is in flight.
     pub stall: Duration,
 }
@@ -85,6 +114,7 @@ impl Default for Activity {
         Activity {
             alias: String::new(),
             ops: Vec::new(),
+            timers: Vec::new(),
             sequence: Vec::new(),
             cycles: 0..0,
             recycles: 1,
@@ -98,6 +128,7 @@ impl Default for Activity {
             policy: Policy::default(),
             max_tries: 10,
             journal: None,
+            watermark: false,
             stall: STALL,
         }
     }
@@ -155,7 +186,8 @@ pub struct ActivityResult {
     pub client: Client,
     /// Times in which no op ended well.
     pub outages: Vec<Outage>,
-    /// One point per interval and op: what is kept of the frames. Without the warm-up.
+    /// One point per interval and op: what is kept of the frames, in intervals of a second unless the run is so long
+    /// that there would be too many. Without the warm-up.
     pub series: Vec<Point>,
     /// In the order of `op_names`, without the warm-up.
     pub totals: Vec<OpStats>,
@@ -243,6 +275,7 @@ pub struct Control {
 struct Shared {
     alias: String,
     ops: Vec<ActivityOp>,
+    timers: Vec<NamedTimer>,
     sequence: Vec<usize>,
     cycles: Cycles,
     policy: Policy,
@@ -254,6 +287,7 @@ struct Shared {
     warm_up: Duration,
     duration: Option<Duration>,
     journal: Option<Journal>,
+    watermark: Option<Watermark>,
     stall: Duration,
     /// What each logical thread has in flight.
     slots: Box<[Slot]>,
@@ -305,11 +339,14 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
     let cycle_pace = Pace::new(activity.cycle_rate, started);
     let stride_pace = Pace::new(activity.stride_rate.map(Load::Rate), started);
     let paced = cycle_pace.is_set() || stride_pace.is_set();
-    let cycles = Cycles::new(activity.cycles, activity.recycles.max(1), activity.stride);
+    let cycles = Cycles::new(activity.cycles.clone(), activity.recycles.max(1), activity.stride);
     // More threads than strides would find nothing to do.
     let useful = |threads: usize| threads.max(1).min(usize::try_from(cycles.strides()).unwrap_or(usize::MAX));
     let threads = useful(activity.threads);
     let max_in_flight = activity.max_in_flight.map(useful);
+    let inserts = |op: usize| activity.ops.get(op).is_some_and(|op| op.inserts);
+    let watermark =
+        activity.watermark.then(|| Watermark::new(&activity.sequence, inserts, activity.cycles.clone()));
     let shared = Arc::new(Shared {
         cycle_pace,
         stride_pace,
@@ -318,12 +355,14 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
         warm_up: activity.warm_up,
         duration: activity.duration,
         journal: activity.journal,
+        watermark,
         stall: activity.stall,
         slots: std::iter::repeat_with(Slot::default).take(max_in_flight.unwrap_or(threads)).collect(),
         recorder: Recorder::new(activity.ops.len(), workers, paced),
         cycles,
         alias: activity.alias,
         ops: activity.ops,
+        timers: activity.timers,
         sequence: activity.sequence,
         policy: activity.policy,
         max_tries: activity.max_tries.max(1),

@@ -2,9 +2,11 @@
 //! limit, and makes the result.
 
 use super::pace::Pace;
+use super::process::{CpuClock, Memory};
+use super::series::Series;
 use super::thread::{self, Slot};
 use super::{ActivityResult, Behind, Ended, Fatal, Observer, Shared, Stall, Warning, error_names};
-use crate::metrics::{Client, Frame, OpStats, Outage, Point, WarmUp};
+use crate::metrics::{Client, Frame, OpStats, Outage, WarmUp};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -193,7 +195,7 @@ struct Books {
     /// Memory to swap the recorder's with.
     spare: Vec<OpStats>,
     totals: Vec<OpStats>,
-    series: Vec<Point>,
+    series: Series,
     /// Once it is over; at once where there is none.
     warm_up: Option<WarmUp>,
     warm_up_cycles: u64,
@@ -201,6 +203,8 @@ struct Books {
     client: Client,
     late_and_busy: u64,
     cpu: CpuClock,
+    /// Bytes that were swapped out before it began.
+    swapped_before: u64,
     outages: Outages,
     /// Cycles that had ended, and when that last changed.
     ended: (u64, Instant),
@@ -213,13 +217,14 @@ impl Books {
             frame: Frame { warm_up: !shared.warm_up.is_zero(), ..Frame::empty(shared.ops.len()) },
             spare: Vec::new(),
             totals: shared.ops.iter().map(|_| OpStats::default()).collect(),
-            series: Vec::new(),
+            series: Series::new(),
             warm_up: shared.warm_up.is_zero().then(WarmUp::default),
             warm_up_cycles: 0,
             backlog: 0,
             client: Client::default(),
             late_and_busy: 0,
             cpu: CpuClock::start(),
+            swapped_before: Memory::now().unwrap_or_default().swapped,
             outages: Outages::default(),
             ended: (0, Instant::now()),
             stalls_told: 0,
@@ -270,7 +275,7 @@ impl Books {
             for (total, seen) in self.totals.iter_mut().zip(&frame.ops) {
                 total.add(seen);
             }
-            self.series.extend(frame.points());
+            self.series.push(frame);
         } else {
             self.warm_up_cycles += frame.ops.iter().map(|op| op.attempted).sum::<u64>();
         }
@@ -289,6 +294,11 @@ impl Books {
         let lateness = shared.cycle_pace.lateness().max(shared.stride_pace.lateness());
         self.client.lateness = self.client.lateness.max(lateness);
         self.client.cpu = self.cpu.share();
+        if let Some(memory) = Memory::now() {
+            self.client.memory = Some(self.client.memory.unwrap_or(0).max(memory.resident));
+            let swapped = memory.swapped.saturating_sub(self.swapped_before);
+            self.client.swapped = self.client.swapped.max(swapped);
+        }
         let backlog = shared.backlog();
         self.backlog = self.backlog.max(backlog);
         // A start that is due while the clock ticks is not late: a tenth of a second's worth is.
@@ -381,33 +391,6 @@ impl Outages {
     }
 }
 
-/// Processor time of this process since a moment, as a share of all processors.
-struct CpuClock {
-    since: Instant,
-    before: Option<Duration>,
-}
-
-impl CpuClock {
-    fn start() -> CpuClock {
-        CpuClock { since: Instant::now(), before: cpu_time() }
-    }
-
-    fn share(&self) -> Option<f64> {
-        let busy = cpu_time()?.checked_sub(self.before?)?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let available = self.since.elapsed().as_secs_f64() * cores as f64;
-        (available > 0.05).then(|| busy.as_secs_f64() / available)
-    }
-}
-
-/// Processor time of this process so far, where the system tells (`/proc/self/stat`, in its ticks of 10 ms).
-fn cpu_time() -> Option<Duration> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    Some(Duration::from_millis(10).saturating_mul(u32::try_from(ticks()? + ticks()?).ok()?))
-}
-
 fn result(shared: &Shared, elapsed: Duration, backlog_left: u64, books: Books) -> ActivityResult {
     let cycles_asked = shared.cycles.total();
     let cycles_before = shared.cycles_before();
@@ -447,7 +430,7 @@ fn result(shared: &Shared, elapsed: Duration, backlog_left: u64, books: Books) -
         backlog_left,
         client,
         outages: books.outages.at_end(elapsed, usual),
-        series: books.series,
+        series: books.series.into_points(),
         totals: books.totals,
     }
 }

@@ -77,7 +77,7 @@ fn badly(name: &'static str, partial: bool) -> Outcome {
 fn activity(cycles: u64, threads: usize, dispenser: Arc<dyn Dispenser>) -> Activity {
     Activity {
         alias: "test".into(),
-        ops: vec![ActivityOp { name: "b__op".into(), dispenser }],
+        ops: vec![ActivityOp::new("b__op", dispenser)],
         sequence: vec![0],
         cycles: 0..cycles,
         threads,
@@ -176,7 +176,7 @@ async fn every_cycle_is_run_once_a_pass_whatever_the_threads_and_the_stride() {
 async fn the_sequence_is_taken_at_the_absolute_cycle() {
     let first = Scripted::new(20, |_, _| Step::Now(well()));
     let second = Scripted::new(20, |_, _| Step::Now(well()));
-    let op = |name: &str, dispenser: Arc<dyn Dispenser>| ActivityOp { name: name.into(), dispenser };
+    let op = |name: &str, dispenser: Arc<dyn Dispenser>| ActivityOp::new(name, dispenser);
     let result = run(Activity {
         ops: vec![op("b__first", first.clone()), op("b__second", second.clone())],
         sequence: vec![0, 1, 1],

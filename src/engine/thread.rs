@@ -2,7 +2,8 @@
 
 use super::cycles::Stride;
 use super::pace::ThreadPace;
-use super::{Fatal, JournalError, Shared, error_names};
+use super::watermark::Watermark;
+use super::{Fatal, JournalError, NamedTimer, Shared, error_names};
 use crate::adapters::{Failure, Outcome, Run, Scratch};
 use crate::functions::Context;
 use crate::metrics::{Ending, Sample, Times};
@@ -24,18 +25,22 @@ impl Slot {
 }
 
 pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
-    let mut context = Context { thread, ..Context::default() };
+    let acknowledged = shared.watermark.as_ref().map(Watermark::reached).unwrap_or_default();
+    let mut context = Context { thread, acknowledged, ..Context::default() };
     let mut scratch = Scratch { keep: shared.max_tries > 1 && shared.policy.retries(), ..Scratch::default() };
     let mut cycle_pace = shared.cycle_pace.thread();
     let mut stride_pace = shared.stride_pace.thread();
+    let mut timers = Timers(vec![None; shared.timers.len()]);
     let mut taken = 0;
     while let Some(stride) = shared.cycles.claim() {
         if shared.was_done(&stride) {
+            shared.acknowledge_all(&stride);
             continue;
         }
         let Some(stride_due) = due(&shared, &mut stride_pace).await else { return };
         for (position, cycle) in (stride.position..).zip(stride.cycles) {
             if shared.journal.as_ref().is_some_and(|journal| journal.was_done(position)) {
+                shared.acknowledge(Place { cycle, position }, true);
                 continue;
             }
             let Some(due) = due(&shared, &mut cycle_pace).await else { return };
@@ -44,7 +49,9 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
             let Some(mut flight) = Flight::begin(&shared, thread, Place { cycle, position }, due) else {
                 return;
             };
-            match flight.attempt(&mut context, &mut scratch).await {
+            let landing = flight.attempt(&mut context, &mut scratch).await;
+            timers.note(&shared, flight.op, flight.sent);
+            match landing {
                 Landing::Well(outcome) => flight.ok(&outcome),
                 Landing::Badly(outcome, failure) => flight.failed(&outcome, &failure),
             }
@@ -54,6 +61,27 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
             if taken >= turn {
                 taken = 0;
                 tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+/// When each named timer of the activity was started on a thread, where it runs.
+struct Timers(Vec<Option<Instant>>);
+
+impl Timers {
+    /// An op that was sent at `sent`, if it was, has ended.
+    fn note(&mut self, shared: &Shared, op: usize, sent: Option<Instant>) {
+        let op = &shared.ops[op];
+        for timer in &op.starts {
+            if let Some(started) = self.0.get_mut(*timer) {
+                *started = sent;
+            }
+        }
+        for timer in &op.stops {
+            let started = self.0.get_mut(*timer).and_then(Option::take);
+            if let (Some(started), Some(NamedTimer { name, op })) = (started, shared.timers.get(*timer)) {
+                shared.recorder.timed(*op, name, nanoseconds(started, Instant::now()));
             }
         }
     }
@@ -190,6 +218,7 @@ impl<'a> Flight<'a> {
     fn ok(mut self, outcome: &Outcome) {
         let sample = self.sample(outcome);
         self.shared.recorder.ok(&sample);
+        self.shared.acknowledge(self.place, true);
         self.write_down(true);
     }
 
@@ -215,6 +244,7 @@ impl<'a> Flight<'a> {
             ..Ending::default()
         };
         self.shared.recorder.failed(&sample, &failure.name, ending);
+        self.shared.acknowledge(self.place, false);
         // The error that ends a run is what a later one is to get over.
         self.write_down(!self.decision.stop);
         if self.decision.stop {
@@ -240,6 +270,7 @@ impl Drop for Flight<'_> {
         let panicking = std::thread::panicking();
         let name = if panicking { error_names::PANIC } else { error_names::ABANDONED };
         self.shared.recorder.failed(&sample, name, ending);
+        self.shared.acknowledge(self.place, false);
         if panicking {
             self.shared.fail(Fatal {
                 op: self.op,
@@ -256,6 +287,20 @@ impl Shared {
     fn was_done(&self, stride: &Stride) -> bool {
         let Some(journal) = &self.journal else { return false };
         (stride.position..).zip(stride.cycles.clone()).all(|(position, _)| journal.was_done(position))
+    }
+
+    /// What became of a cycle, for functions that read only what was written.
+    fn acknowledge(&self, place: Place, well: bool) {
+        if let Some(watermark) = &self.watermark {
+            watermark.ended(place.cycle, place.position, well);
+        }
+    }
+
+    /// All cycles of a stride were done before.
+    fn acknowledge_all(&self, stride: &Stride) {
+        for (position, cycle) in (stride.position..).zip(stride.cycles.clone()) {
+            self.acknowledge(Place { cycle, position }, true);
+        }
     }
 
     /// The position of the op of `cycle`.

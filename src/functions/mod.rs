@@ -63,8 +63,9 @@ pub struct Context {
     pub thread: usize,
     /// Values kept by `Save`, read by `Load`. Names are texts; `Swap` may use null.
     pub variables: JavaHashMap<Value, Value>,
-    /// How many inserting cycles of the run are acknowledged without a gap, which its engine counts; one for
-    /// all of its threads.
+    /// How many inserting cycles of the activity are acknowledged without a gap, from its first on; one for all
+    /// of its threads. The engine counts where a selected op has a function that
+    /// [reads it](FunctionRow::reads_acknowledged); an insert that failed is a gap for good.
     pub acknowledged: Arc<AtomicU64>,
 }
 
@@ -224,6 +225,8 @@ pub struct FunctionRow {
     pub notes: &'static str,
     /// The value depends on the cycle and the arguments alone.
     pub pure: bool,
+    /// The value depends on [`Context::acknowledged`].
+    pub reads_acknowledged: bool,
     /// The reference has no function of this name.
     pub ours: bool,
     pub examples: &'static [Example],
@@ -239,6 +242,7 @@ impl FunctionRow {
         doc: "",
         notes: "",
         pure: true,
+        reads_acknowledged: false,
         ours: false,
         examples: &[],
         overloads: &[],

@@ -158,6 +158,8 @@ macro_rules! chooser {
             doc: $doc,
             notes: $notes,
             pure: $pure,
+            // The only one that is not pure is so since it reads them.
+            reads_acknowledged: !$pure,
             ours: true,
             examples: $examples,
             overloads: &[Overload::new("from_long.to_long", Type::Long, Type::Long, $constructors, $build)],

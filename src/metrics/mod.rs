@@ -46,8 +46,12 @@ pub struct OpStats {
     pub wait: Histogram<u64>,
     /// Sent → answered, of ops that failed or wrote only part.
     pub failed: Histogram<u64>,
-    /// The same by error, of errors whose times the policy asks for; at most [`MAX_ERROR_NAMES`].
+    /// Due → answered, of the same ops.
+    pub failed_response: Histogram<u64>,
+    /// Sent → answered by error, of errors whose times the policy asks for; at most [`MAX_ERROR_NAMES`].
     pub error_times: BTreeMap<String, Histogram<u64>>,
+    /// From the start of this op to the end of another on the same thread, by the timer's name.
+    pub timers: BTreeMap<String, Histogram<u64>>,
 }
 
 /// How often an error was seen.
@@ -90,7 +94,9 @@ impl Default for OpStats {
             response: histogram(),
             wait: histogram(),
             failed: histogram(),
+            failed_response: histogram(),
             error_times: BTreeMap::new(),
+            timers: BTreeMap::new(),
         }
     }
 }
@@ -119,29 +125,26 @@ fn merge(into: &mut Histogram<u64>, from: &Histogram<u64>) {
     }
 }
 
+/// The entry of `name`, made if it is not there; names beyond [`MAX_ERROR_NAMES`] share that of [`OTHER_ERRORS`].
+/// Allocates for a new name only.
+fn bounded<'a, T>(map: &'a mut BTreeMap<String, T>, name: &str, new: fn() -> T) -> &'a mut T {
+    let name = if map.len() < MAX_ERROR_NAMES || map.contains_key(name) { name } else { OTHER_ERRORS };
+    // `entry` would allocate the key each time.
+    if !map.contains_key(name) {
+        map.insert(name.to_owned(), new());
+    }
+    map.get_mut(name).expect("it was inserted if it was not there")
+}
+
 impl OpStats {
     /// The counts of the error `name`, where names beyond the bound share one entry.
     pub fn error(&mut self, name: &str) -> &mut ErrorCounts {
-        let name = if self.errors.len() < MAX_ERROR_NAMES || self.errors.contains_key(name) {
-            name
-        } else {
-            OTHER_ERRORS
-        };
-        // `entry` would allocate the key each time.
-        if !self.errors.contains_key(name) {
-            self.errors.insert(name.to_owned(), ErrorCounts::default());
-        }
-        self.errors.get_mut(name).expect("it was inserted if it was not there")
+        bounded(&mut self.errors, name, ErrorCounts::default)
     }
 
     /// The times of ops that ended in the error `name`, bounded like [`error`](OpStats::error).
     fn times_of(&mut self, name: &str) -> &mut Histogram<u64> {
-        let name = if self.error_times.len() < MAX_ERROR_NAMES || self.error_times.contains_key(name) {
-            name
-        } else {
-            OTHER_ERRORS
-        };
-        self.error_times.entry(name.to_owned()).or_insert_with(histogram)
+        bounded(&mut self.error_times, name, histogram)
     }
 
     /// How many ops were tried how often; all that were begun are in it.
@@ -179,10 +182,14 @@ impl OpStats {
         for (name, counts) in &other.errors {
             self.error(name).add(counts);
         }
+        for (name, times) in &other.timers {
+            merge(bounded(&mut self.timers, name, histogram), times);
+        }
         merge(&mut self.service, &other.service);
         merge(&mut self.response, &other.response);
         merge(&mut self.wait, &other.wait);
         merge(&mut self.failed, &other.failed);
+        merge(&mut self.failed_response, &other.failed_response);
     }
 
     /// Forgets everything but the memory it was kept in.
@@ -197,7 +204,14 @@ impl OpStats {
         self.tries.clear();
         self.result_codes.clear();
         self.error_times.clear();
-        for histogram in [&mut self.service, &mut self.response, &mut self.wait, &mut self.failed] {
+        let clocks = [
+            &mut self.service,
+            &mut self.response,
+            &mut self.wait,
+            &mut self.failed,
+            &mut self.failed_response,
+        ];
+        for histogram in clocks.into_iter().chain(self.timers.values_mut()) {
             if !histogram.is_empty() {
                 histogram.reset();
             }
@@ -276,6 +290,11 @@ pub struct Client {
     pub late_intervals: u64,
     /// Of these, the share at whose end all threads were busy.
     pub busy: f64,
+    /// Bytes of memory that this process held at most, at the end of an interval; absent where the system does not
+    /// tell.
+    pub memory: Option<u64>,
+    /// Bytes of it that were swapped out while the activity ran.
+    pub swapped: u64,
 }
 
 /// A time in which no op ended well, though some were tried: since the clock started.
@@ -315,6 +334,19 @@ pub struct Point {
     pub response: Quantiles,
 }
 
+impl Point {
+    /// Takes in the next point of the same op. Counts and maxima are exact; of two quantiles the higher is kept, so
+    /// that no peak is lost.
+    pub fn merge(&mut self, next: &Point) {
+        self.at = next.at;
+        self.length += next.length;
+        self.ok += next.ok;
+        self.errors += next.errors;
+        self.service = self.service.higher(&next.service);
+        self.response = self.response.higher(&next.response);
+    }
+}
+
 /// Nanoseconds; all 0 where nothing was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quantiles {
@@ -325,6 +357,15 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
+    fn higher(&self, other: &Quantiles) -> Quantiles {
+        Quantiles {
+            p50: self.p50.max(other.p50),
+            p95: self.p95.max(other.p95),
+            p99: self.p99.max(other.p99),
+            max: self.max.max(other.max),
+        }
+    }
+
     /// Of values that were recorded; a quantile is the highest value that the histogram cannot tell from it.
     pub fn of(histogram: &Histogram<u64>) -> Quantiles {
         if histogram.is_empty() {

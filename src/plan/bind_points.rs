@@ -84,6 +84,10 @@ pub(super) struct Bindings<'a> {
     /// Recipe → its slot; None where it did not compile (said once).
     by_recipe: IndexMap<String, Option<usize>>,
     pub slots: Vec<Slot>,
+    /// A value is made once more beside the op that it is in, so that it has to depend on the cycle alone.
+    recomputed: bool,
+    /// One of them reads [`Context::acknowledged`](crate::functions::Context::acknowledged).
+    pub reads_acknowledged: bool,
     pub errors: Vec<Diagnostic>,
     pub notices: Vec<Diagnostic>,
 }
@@ -94,9 +98,25 @@ impl<'a> Bindings<'a> {
             known,
             by_recipe: IndexMap::new(),
             slots: Vec::new(),
+            recomputed: false,
+            reads_acknowledged: false,
             errors: Vec::new(),
             notices: Vec::new(),
         }
+    }
+
+    /// For values that are made a second time, to be compared.
+    pub fn recomputed(known: &'a IndexMap<String, Text>) -> Bindings<'a> {
+        Bindings { recomputed: true, ..Bindings::new(known) }
+    }
+
+    pub fn knows(&self, name: &str) -> bool {
+        self.known.contains_key(name)
+    }
+
+    /// The names of all bindings, used or not.
+    pub fn names(&self) -> Vec<String> {
+        self.known.keys().cloned().collect()
     }
 
     /// The slot of a bind point of `text`; None after an error, which is kept.
@@ -120,7 +140,17 @@ impl<'a> Bindings<'a> {
             return *slot;
         }
         let slot = match Program::compile(&recipe) {
+            Ok(compiled) if self.recomputed && !compiled.program.is_pure() => {
+                let error = Diagnostic::error(format!(
+                    "`{inner}` cannot be recomputed: its value depends on more than the cycle"
+                ));
+                self.errors.push(error.at(text.locate(point.range.clone())).help(
+                    "compare with a binding whose functions give the same value at the same cycle each time",
+                ));
+                None
+            }
             Ok(compiled) => {
+                self.reads_acknowledged |= compiled.program.reads_acknowledged();
                 self.notices.extend(compiled.notices);
                 self.slots.push(Slot { program: compiled.program, uses: 1 });
                 Some(self.slots.len() - 1)

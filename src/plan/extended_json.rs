@@ -12,6 +12,13 @@ pub fn canonical(document: &[u8]) -> Result<String, String> {
     Ok(out)
 }
 
+/// The canonical extended JSON text of a value. An error says what is wrong with the bytes.
+pub fn value(value: RawBsonRef<'_>) -> Result<String, String> {
+    let mut out = String::new();
+    write_value(value, &mut out)?;
+    Ok(out)
+}
+
 fn write_document(document: &RawDocument, out: &mut String) -> Result<(), String> {
     out.push('{');
     for (index, entry) in document.iter().enumerate() {

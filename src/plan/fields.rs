@@ -4,7 +4,10 @@ use super::bind_points::{Bindings, Slot, scan};
 use super::captures::{self, Capture, Dialect};
 use super::command_text::{self, MARK};
 use super::element::{self, Element, Meaning, Origin, Part};
-use super::{Body, CommandTemplate, Compiled, DryRun, Field, Form, OpPlan, TextTemplate};
+use super::expect::{Expect, Holds};
+use super::reply::Checks;
+use super::verify::Verify;
+use super::{Body, CommandTemplate, Compiled, DryRun, Field, Form, OpPlan, TextTemplate, Timers};
 use crate::functions::Context;
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
@@ -14,13 +17,22 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Op fields that are no part of what is sent: they are read here, by the sequence, or to choose the driver.
-const READ_ELSEWHERE: &[&str] = &["ratio", "driver", "instrument", "dryrun"];
+const READ_ELSEWHERE: &[&str] =
+    &["ratio", "driver", "instrument", "dryrun", "start-timers", "stop-timers", EXPECT, VERIFY];
+
+const EXPECT: &str = "expect";
+const VERIFY: &str = "verify";
 
 /// Snippets of Groovy in the reference, by which it checks results.
 const GROOVY: &[&str] = &["verifier", "verifier-init", "verifier-imports", "expected-result"];
 
 /// Op fields and params that mean something in a workload, but that are not built yet.
-const NOT_BUILT: &[&str] = &["space", "connection", "start-timers", "stop-timers"];
+const NOT_BUILT: &[&str] = &["space", "connection"];
+
+/// Whether an op's field or param means something beside the command, or has a message of its own.
+pub fn knows_field(name: &str) -> bool {
+    [READ_ELSEWHERE, GROOVY, NOT_BUILT, &["type", "name", "database"]].iter().any(|list| list.contains(&name))
+}
 
 /// YAML nested deeper than this is refused; it bounds our recursion.
 const MAX_DEPTH: usize = 200;
@@ -35,6 +47,8 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
     };
     compiler.refuse_what_is_not_built(form);
     let dry_run = compiler.dry_run();
+    let timers = compiler.timers();
+    let checks = compiler.checks(form);
     let database = if form == Form::Command { compiler.database() } else { None };
     let body = match form {
         Form::Command => compiler.command().map(Body::Command),
@@ -42,7 +56,7 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
         Form::Fields => Some(Body::Fields(compiler.fields())),
     };
     let captures = compiler.captures;
-    let Bindings { errors, mut notices, .. } = compiler.bindings;
+    let Bindings { errors, mut notices, reads_acknowledged, .. } = compiler.bindings;
     notices.extend(captures.iter().map(|capture| {
         let name = &capture.name;
         Diagnostic::warning(format!(
@@ -53,7 +67,8 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
     }));
     match body {
         Some(body) if errors.is_empty() => {
-            let plan = OpPlan { name: op.name.clone(), body, database, captures, dry_run };
+            let name = op.name.clone();
+            let plan = OpPlan { name, body, database, captures, dry_run, checks, timers, reads_acknowledged };
             Ok(Compiled { plan, notices })
         }
         _ => Err(errors),
@@ -65,6 +80,13 @@ struct Compiler<'a> {
     name: Arc<str>,
     bindings: Bindings<'a>,
     captures: Vec<Capture>,
+}
+
+/// A field that is looked up in the op's fields, where it may have bind points, then in its params, where it is
+/// taken as it stands. The flag tells which.
+fn field_of<'a>(op: &'a OpTemplate, name: &str) -> Option<(&'a Node, bool)> {
+    let of_op = op.op.get(name).map(|node| (node, true));
+    of_op.or_else(|| op.params.get(name).map(|node| (node, false)))
 }
 
 impl Compiler<'_> {
@@ -81,18 +103,19 @@ impl Compiler<'_> {
                 let error = Diagnostic::error(format!("op `{op}`: `{name}` is not supported yet"));
                 self.bindings.errors.push(error.at(node.location.clone()));
             } else if GROOVY.contains(&name.as_str()) {
-                let notice =
-                    format!("op `{op}`: `{name}` is Groovy, which is not run here: it checks nothing");
-                self.bindings.notices.push(Diagnostic::warning(notice).at(node.location.clone()));
+                let error =
+                    Diagnostic::error(format!("op `{op}`: `{name}` is Groovy, which nbrs does not run"));
+                self.bindings.errors.push(error.at(node.location.clone()).help(
+                    "write `expect: docs == 1` (an expression over the reply), or `verify:` with the document that \
+                     should have been read",
+                ));
             }
         }
     }
 
-    /// A field that is looked up in the op's fields, where it may have bind points, then in its params, where it
-    /// is taken as it stands. The flag tells which.
+    /// See [`field_of`].
     fn field(&self, name: &str) -> Option<(&'_ Node, bool)> {
-        let of_op = self.op.op.get(name).map(|node| (node, true));
-        of_op.or_else(|| self.op.params.get(name).map(|node| (node, false)))
+        field_of(self.op, name)
     }
 
     fn dry_run(&mut self) -> Option<DryRun> {
@@ -106,6 +129,129 @@ impl Compiler<'_> {
                 self.error(Diagnostic::error(message).at(location));
                 None
             }
+        }
+    }
+
+    fn timers(&mut self) -> Timers {
+        let names = |this: &Compiler<'_>, field: &str| {
+            let text = this.field(field).and_then(|(node, _)| node.as_text()).unwrap_or_default();
+            let names = text.as_str().split(',').map(|name| name.trim().to_owned());
+            names.filter(|name| !name.is_empty()).collect::<Vec<String>>()
+        };
+        let (starts, stops) = (names(self, "start-timers"), names(self, "stop-timers"));
+        for (field, names) in [("start-timers", &starts), ("stop-timers", &stops)] {
+            if let Some((node, _)) = self.field(field)
+                && names.is_empty()
+            {
+                let error = Diagnostic::error(format!("op `{}`: `{field}` names no timer", self.op.name));
+                let location = node.location.clone();
+                self.error(error.at(location).help("write names apart by commas: `checkout, payment`"));
+            }
+        }
+        let instrument = self.field("instrument").map(|(node, _)| (node.location.clone(), node.as_text()));
+        let instrument = instrument.and_then(|(location, text)| {
+            let text = text.unwrap_or_default();
+            let read = text.as_str().trim().parse::<bool>().ok();
+            if read.is_none() {
+                let name = &self.op.name;
+                let error = Diagnostic::error(format!("op `{name}`: `instrument` is true or false"));
+                self.error(error.at(location));
+            }
+            read
+        });
+        Timers { instrument, starts, stops }
+    }
+
+    /// What is held against the op's replies.
+    fn checks(&mut self, form: Form) -> Option<Checks> {
+        let op = self.op;
+        let (expect, verify) = (field_of(op, EXPECT), field_of(op, VERIFY));
+        if expect.is_none() && verify.is_none() {
+            return None;
+        }
+        let mut errors = Vec::new();
+        if form != Form::Command {
+            for (name, node) in [(EXPECT, expect), (VERIFY, verify)] {
+                let Some((node, _)) = node else { continue };
+                let message = format!("op `{}`: `{name}`: an op of this driver has no reply", self.op.name);
+                errors.push(Diagnostic::error(message).at(node.location.clone()));
+            }
+            self.bindings.errors.extend(errors);
+            return None;
+        }
+        let expect = match expect {
+            Some((node, _)) => self.expectations(node),
+            None => Some(Vec::new()),
+        };
+        let verify = match verify {
+            Some((node, _)) => self.apart(|apart| apart.document(VERIFY, node)).map(|it| Some(Verify(it))),
+            None => Some(None),
+        };
+        Some(Checks { expect: expect?, verify: verify? })
+    }
+
+    /// Compiles something of the op that is made for itself, with bindings of its own.
+    fn apart<T>(&mut self, compile: impl FnOnce(&mut Compiler<'_>) -> T) -> T {
+        let mut apart = Compiler {
+            op: self.op,
+            name: self.name.clone(),
+            bindings: Bindings::recomputed(&self.op.bindings),
+            captures: Vec::new(),
+        };
+        let made = compile(&mut apart);
+        self.bindings.errors.append(&mut apart.bindings.errors);
+        self.bindings.notices.append(&mut apart.bindings.notices);
+        made
+    }
+
+    fn expectations(&mut self, node: &Node) -> Option<Vec<Expect>> {
+        match &node.data {
+            Data::List(rules) if !rules.is_empty() => {
+                let rules: Vec<_> = rules.iter().map(|rule| self.expectation(rule)).collect();
+                rules.into_iter().collect()
+            }
+            _ => self.expectation(node).map(|rule| vec![rule]),
+        }
+    }
+
+    fn expectation(&mut self, node: &Node) -> Option<Expect> {
+        match &node.data {
+            Data::Text(text) if !text.as_str().trim_start().starts_with('{') => {
+                let text = text.trim();
+                let holds =
+                    self.apart(|apart| Holds::compile(apart.name.clone(), &text, &mut apart.bindings));
+                holds.map(|holds| Expect::Holds(Box::new(holds)))
+            }
+            Data::Text(_) | Data::Map(_) => {
+                let values = self.apart(|apart| apart.document(EXPECT, node));
+                values.map(|values| Expect::Values(Box::new(values)))
+            }
+            _ => {
+                let name = &self.op.name;
+                let what = if matches!(&node.data, Data::List(_)) { "is empty" } else { "is an expression" };
+                let error = Diagnostic::error(format!("op `{name}`: `{EXPECT}` {what}"));
+                self.error(error.at(node.location.clone()).help(
+                    "write an expression (`docs == 1`), a list of them, or paths with their values (`{n: 1}`)",
+                ));
+                None
+            }
+        }
+    }
+
+    /// A document of its own, as text or as a map.
+    fn document(&mut self, what: &str, node: &Node) -> Option<CommandTemplate> {
+        let wrong = |this: &mut Self, why: &str| {
+            let error = Diagnostic::error(format!("op `{}`: `{what}` {why}", this.op.name));
+            this.error(
+                error.at(node.location.clone()).help("as the one that was written: `{ name: \"{name}\" }`"),
+            );
+            None
+        };
+        match &node.data {
+            Data::Map(pairs) if pairs.is_empty() => wrong(self, "is empty"),
+            Data::Map(pairs) => self.map(pairs.iter().map(|(key, node)| (key.as_str(), node)).collect()),
+            Data::Text(text) if text.as_str().trim_start().starts_with('{') => self.command_text(text),
+            _ => wrong(self, "is a document"),
         }
     }
 
@@ -746,13 +892,6 @@ mod tests {
         let found = notices("ops: {op1: {op: {stmt: '{a: 1}', ratio: 2, cl: x}}}\n", Form::Command);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("the field `cl` has no effect beside `stmt`"), "{found:?}");
-        let found = notices("ops: {op1: {find: c, params: {verifier: 'true'}}}\n", Form::Command);
-        assert_eq!(
-            found,
-            [
-                "test.yaml:1:41: warning: op `block0__op1`: `verifier` is Groovy, which is not run here: it checks nothing"
-            ]
-        );
     }
 
     #[test]

@@ -6,12 +6,17 @@ mod command;
 mod command_text;
 mod element;
 mod encode;
+mod expect;
 pub mod extended_json;
 mod fields;
+mod reply;
 mod text;
+mod verify;
 
 pub use captures::Capture;
 pub use command::CommandTemplate;
+pub use fields::knows_field;
+pub use reply::{Checks, EXPECT_FAILED, Expected, Mismatch, VERIFY_FAILED};
 pub use text::TextTemplate;
 
 use crate::bindings::EvalError;
@@ -147,6 +152,22 @@ pub struct OpPlan {
     pub captures: Vec<Capture>,
     /// As the op says; absent: as the activity says.
     pub dry_run: Option<DryRun>,
+    /// What is held against its replies (`expect`, `verify`).
+    pub checks: Option<Checks>,
+    pub timers: Timers,
+    /// A function of it reads [`Context::acknowledged`].
+    pub reads_acknowledged: bool,
+}
+
+/// What an op asks to be timed beside what is timed anyway.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Timers {
+    /// `instrument`: its times go by the reference's names for them too; as the activity says if absent.
+    pub instrument: Option<bool>,
+    /// Named timers that start when it is sent (`start-timers`).
+    pub starts: Vec<String>,
+    /// Those that stop when it ends (`stop-timers`).
+    pub stops: Vec<String>,
 }
 
 /// The op templates of a workload text, for tests.

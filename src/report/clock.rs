@@ -8,8 +8,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 /// Which histogram of [`OpStats`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clock {
+    /// Due → answered, of all ops that were sent.
+    Cycles,
     /// Sent → answered, of all ops that were sent.
     All,
     /// Sent → answered, of ops that ended well.
@@ -20,13 +22,17 @@ pub enum Clock {
     Wait,
     /// Sent → answered, of ops that failed.
     Failed,
+    /// A named timer of the op.
+    Timer(String),
 }
 
-/// Of a whole activity: the reference's names, where it has one.
+/// Of a whole activity: the reference's names, where it has one, with what stands under them there. Its
+/// `cycles_servicetime` has the time for which a cycle was behind the schedule in it.
 const OF_ACTIVITY: &[(&str, Clock)] = &[
-    ("cycles_servicetime", Clock::All),
+    ("cycles_servicetime", Clock::Cycles),
     ("cycles_responsetime", Clock::Response),
     ("cycles_waittime", Clock::Wait),
+    ("result", Clock::All),
     ("result_success", Clock::Service),
     ("result_failed", Clock::Failed),
 ];
@@ -40,17 +46,23 @@ const OF_OP: &[(&str, Clock)] = &[
 ];
 
 impl Clock {
-    pub fn of(self, stats: &OpStats) -> Cow<'_, Histogram<u64>> {
+    pub fn of<'a>(&self, stats: &'a OpStats) -> Cow<'a, Histogram<u64>> {
+        let both = |one: &Histogram<u64>, other| {
+            let mut both = one.clone();
+            add(&mut both, other);
+            Cow::Owned(both)
+        };
         Cow::Borrowed(match self {
             Clock::Service => &stats.service,
             Clock::Response => &stats.response,
             Clock::Wait => &stats.wait,
             Clock::Failed => &stats.failed,
-            Clock::All => {
-                let mut all = stats.service.clone();
-                add(&mut all, &stats.failed);
-                return Cow::Owned(all);
-            }
+            Clock::Cycles => return both(&stats.response, &stats.failed_response),
+            Clock::All => return both(&stats.service, &stats.failed),
+            Clock::Timer(name) => match stats.timers.get(name) {
+                Some(times) => times,
+                None => return Cow::Owned(OpStats::default().service),
+            },
         })
     }
 }
@@ -70,23 +82,46 @@ pub struct Timer {
     /// `alias.cycles_servicetime`, `alias.block__op.service`.
     pub name: String,
     /// The last part of the name.
-    pub family: &'static str,
+    pub family: String,
     /// Position of the op; absent: all ops together.
     pub op: Option<usize>,
     pub clock: Clock,
 }
 
-/// All times of an activity: of the whole, then op by op.
+/// All times of an activity: of the whole, then op by op, then those that ops ask for.
 pub fn timers(source: &Source) -> Vec<Timer> {
-    let timer = |op: Option<usize>, (family, clock): (&'static str, Clock)| Timer {
+    let timer = |op: Option<usize>, family: &str, clock: &Clock| Timer {
         name: source.metric(op, family),
-        family,
+        family: family.to_owned(),
         op,
-        clock,
+        clock: clock.clone(),
     };
-    let whole = OF_ACTIVITY.iter().map(|row| timer(None, *row));
-    let ops = (0..source.ops.len()).flat_map(|op| OF_OP.iter().map(move |row| timer(Some(op), *row)));
-    whole.chain(ops).collect()
+    let mut timers: Vec<Timer> =
+        OF_ACTIVITY.iter().map(|(family, clock)| timer(None, family, clock)).collect();
+    for op in 0..source.ops.len() {
+        timers.extend(OF_OP.iter().map(|(family, clock)| timer(Some(op), family, clock)));
+    }
+    timers.extend(source.more.iter().map(|more| timer(Some(more.op), &more.family, &more.clock)));
+    timers
+}
+
+/// A time of one op that goes by a name of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct More {
+    pub op: usize,
+    pub family: String,
+    pub clock: Clock,
+}
+
+/// What an op called `name` at position `op` asks for: the reference's names for its times, and timers.
+pub fn more_of(op: usize, name: &str, instrument: bool, timers: &[String]) -> Vec<More> {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let instrumented = [("successfor", Clock::Service), ("errorsfor", Clock::Failed)];
+    let instrumented = instrumented.into_iter().filter(|_| instrument);
+    let instrumented = instrumented.map(|(what, clock)| More { op, family: format!("{what}_{name}"), clock });
+    let timers =
+        timers.iter().map(|name| More { op, family: name.clone(), clock: Clock::Timer(name.clone()) });
+    instrumented.chain(timers).collect()
 }
 
 /// Frames of one activity added up until they make an interval.
@@ -165,6 +200,7 @@ pub(crate) mod tests {
             alias: "main".to_owned(),
             workload: "w.yaml".to_owned(),
             ops: ops.iter().map(|&op| op.to_owned()).collect(),
+            more: Vec::new(),
             started: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500),
             offset: Duration::from_millis(500),
         }

@@ -182,7 +182,7 @@ impl Export for CsvFolder {
     fn begin(&mut self, source: &Source) -> Result<(), ReportError> {
         let mut timers = Vec::new();
         for timer in clock::timers(source) {
-            let file = self.file(source, timer.op, timer.family, false)?;
+            let file = self.file(source, timer.op, &timer.family, false)?;
             timers.push(Row { timer, file, count: 0, rates: None });
         }
         let window = Window::new(self.every, source.ops.len());

@@ -1,6 +1,7 @@
 //! Reports that grow while a run goes on: logs, spreadsheets, what Prometheus reads. They are written by a thread
 //! of their own, so that no disk or network holds up an op.
 
+use super::clock::More;
 use super::{ReportError, Run};
 use crate::metrics::Frame;
 use std::collections::HashMap;
@@ -20,6 +21,8 @@ pub struct Source {
     pub workload: String,
     /// `block__op`, in the order of the activity.
     pub ops: Vec<String>,
+    /// Times that some of them ask for beside the usual ones.
+    pub more: Vec<More>,
     /// When its clock started,
     pub started: SystemTime,
     /// and how long after that of the run.

@@ -77,6 +77,8 @@ pub struct OpFigures {
     pub failed_times: Option<Times>,
     /// The same by error, of errors whose times were asked for.
     pub error_times: BTreeMap<String, Times>,
+    /// From its start to the end of another op, by the timer's name.
+    pub timers: BTreeMap<String, Times>,
 }
 
 /// An activity's figures.
@@ -123,11 +125,8 @@ impl Figures {
                     response: Times::of(&stats.response),
                     wait: Times::of(&stats.wait),
                     failed_times: Times::of(&stats.failed),
-                    error_times: stats
-                        .error_times
-                        .iter()
-                        .filter_map(|(name, times)| Some((name.clone(), Times::of(times)?)))
-                        .collect(),
+                    error_times: by_name(&stats.error_times),
+                    timers: by_name(&stats.timers),
                 }
             })
             .collect();
@@ -135,6 +134,10 @@ impl Figures {
         let let_pass = let_pass(&ops, &activity.ended);
         Figures { achieved, target, of_target, ops, let_pass }
     }
+}
+
+fn by_name(histograms: &BTreeMap<String, Histogram<u64>>) -> BTreeMap<String, Times> {
+    histograms.iter().filter_map(|(name, times)| Some((name.clone(), Times::of(times)?))).collect()
 }
 
 /// The error that ended the activity was not let pass; the policy decides by name, so neither were its like.

@@ -133,7 +133,7 @@ impl Export for IntervalLog {
         let all = pattern == ".*";
         let (timers, refused): (Vec<Timer>, Vec<Timer>) = clock::timers(source)
             .into_iter()
-            .partition(|timer| all || names.is_match(&timer.name) || names.is_match(timer.family));
+            .partition(|timer| all || names.is_match(&timer.name) || names.is_match(&timer.family));
         self.matched |= !timers.is_empty();
         self.refused.extend(refused.into_iter().take(3).map(|timer| timer.name));
         self.open.insert(source.id, (timers, Window::new(self.spec.every, source.ops.len())));

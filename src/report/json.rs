@@ -111,6 +111,12 @@ struct ClientPart {
     /// Of the intervals with late starts, the share at whose end all threads were busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     busy: Option<f64>,
+    /// Memory of this process at most, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
+    /// Of it, what was swapped out while the activity ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swapped: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -157,6 +163,9 @@ struct OpPart {
     wait_us: Option<TimesPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failed_us: Option<TimesPart>,
+    /// Named timers that it starts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    timers_us: BTreeMap<String, TimesPart>,
 }
 
 #[derive(Serialize)]
@@ -270,6 +279,8 @@ impl From<&Activity> for ActivityPart {
                 cpu: activity.client.cpu.map(|cpu| rounded(cpu, 1e3)),
                 clock_late_us: figures.target.map(|_| micros(activity.client.lateness.as_nanos() as f64)),
                 busy: Some(rounded(activity.client.busy, 1e3)).filter(|_| activity.client.late_intervals > 0),
+                memory: activity.client.memory,
+                swapped: Some(activity.client.swapped).filter(|bytes| *bytes > 0),
             },
             outages: activity
                 .outages
@@ -332,6 +343,7 @@ impl From<OpFigures> for OpPart {
             response_us: op.response.map(TimesPart::from),
             wait_us: op.wait.map(TimesPart::from),
             failed_us: op.failed_times.map(TimesPart::from),
+            timers_us: op.timers.into_iter().map(|(name, times)| (name, TimesPart::from(times))).collect(),
         }
     }
 }

@@ -30,11 +30,13 @@ pub mod json;
 mod output;
 pub mod progress;
 pub mod prometheus;
+mod remarks;
 pub mod summary;
 pub mod wording;
 pub mod ycsb;
 
 pub use bar::{Bar, Bars};
+pub use clock::{More, more_of};
 pub use export::{Closed, Export, Exports, Source, Tell};
 pub use output::{Destination, Growing, Logbook, ReportError};
 pub use progress::{Interval, Standing};

@@ -4,11 +4,10 @@
 //! figure once.
 
 use super::figures::{Figures, OpFigures, Times};
-use super::{Activity, Destination, Ended, ReportError, Run, Status, wording};
+use super::{Activity, Destination, Ended, ReportError, Run, Status, remarks, wording};
 use crate::metrics::ErrorCounts;
 use crate::redact;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Ops beyond these share a row.
 const OPS_SHOWN: usize = 10;
@@ -19,7 +18,7 @@ const ERRORS_SHOWN: usize = 6;
 pub fn text(activity: &Activity) -> String {
     let figures = Figures::of(activity);
     let mut lines = vec![headline(activity)];
-    lines.extend(pace(activity, &figures));
+    lines.extend(remarks::of(activity, &figures));
     counts(&figures, &mut lines);
     errors(&figures.ops, &mut lines);
     times(&figures.ops, &mut lines);
@@ -64,153 +63,6 @@ fn headline(activity: &Activity) -> String {
         wording::elapsed(activity.elapsed),
         wording::counted(activity.threads as u64, "thread"),
     )
-}
-
-/// Above this share of the machine's processors it is they that decide how fast a run is.
-const BUSY_CPU: f64 = 0.9;
-/// A clock that wakes later than this adds to wait times what a user would notice.
-const LATE_CLOCK: Duration = Duration::from_millis(10);
-
-/// What became of the target rate, and of the client itself, in words.
-fn pace(activity: &Activity, figures: &Figures) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Some(warm_up) = activity.warm_up {
-        lines.push(format!(
-            "  warm-up of {} with {}, not counted below",
-            wording::elapsed(warm_up.elapsed),
-            wording::counted(warm_up.cycles, "cycle")
-        ));
-    }
-    let target = figures.target.unwrap_or(f64::INFINITY);
-    // A cycle that is due while the clock ticks is no backlog: a tenth of a second's worth is.
-    let behind = activity.backlog as f64 > (target / 10.0).max(1.0);
-    if figures.target.is_some() {
-        let mut text = format!("  target {}", wording::per_second(target));
-        if let (Some(achieved), Some(share)) = (figures.achieved, figures.of_target) {
-            text += &format!(", achieved {} ({})", wording::per_second(achieved), wording::percent(share));
-        }
-        if behind {
-            text += &format!(
-                ": behind schedule, backlog {} at worst, {} at the end; response times include queueing",
-                wording::counted(activity.backlog, "cycle"),
-                wording::count(activity.backlog_left)
-            );
-        }
-        lines.push(text);
-    }
-    lines.extend(server(activity));
-    if figures.target.is_none() {
-        lines.extend(decay(activity));
-    }
-    lines.extend(limit(activity, behind).map(|text| format!("  {text}")));
-    lines.extend(activity.outages.iter().take(OUTAGES_SHOWN).map(|outage| match outage.to {
-        Some(to) => format!(
-            "  outage: no op ended well for {}, from {} to {} of the run",
-            wording::elapsed(to.saturating_sub(outage.from)),
-            wording::elapsed(outage.from),
-            wording::elapsed(to)
-        ),
-        None => format!("  outage: no op ended well after {} of the run", wording::elapsed(outage.from)),
-    }));
-    if activity.outages.len() > OUTAGES_SHOWN {
-        let more = activity.outages.len() - OUTAGES_SHOWN;
-        lines
-            .push(format!("  and {}; the result file has all", wording::counted(more as u64, "more outage")));
-    }
-    lines
-}
-
-/// Fewer whole intervals than this are too few to see a run slow down in.
-const INTERVALS_TO_COMPARE: usize = 20;
-
-/// That a run did less than half as much at its end as at its beginning.
-fn decay(activity: &Activity) -> Option<String> {
-    // Time of the end → ops that ended well, and seconds.
-    let mut intervals: BTreeMap<Duration, (u64, f64)> = BTreeMap::new();
-    for point in activity.series.iter().filter(|point| point.length >= Duration::from_millis(500)) {
-        let interval = intervals.entry(point.at).or_insert((0, point.length.as_secs_f64()));
-        interval.0 += point.ok;
-    }
-    if intervals.len() < INTERVALS_TO_COMPARE {
-        return None;
-    }
-    let intervals: Vec<_> = intervals.into_values().collect();
-    let tenth = intervals.len() / 10;
-    let rate = |part: &[(u64, f64)]| {
-        part.iter().map(|(ok, _)| *ok as f64).sum::<f64>()
-            / part.iter().map(|(_, seconds)| seconds).sum::<f64>()
-    };
-    let (first, last) = (rate(&intervals[..tenth]), rate(&intervals[intervals.len() - tenth..]));
-    (last < first / 2.0).then(|| {
-        format!(
-            "  throughput fell: {} in the first tenth of the run, {} in the last",
-            wording::per_second(first),
-            wording::per_second(last)
-        )
-    })
-}
-
-/// What the target counted itself: to hold against what the client counted.
-fn server(activity: &Activity) -> Option<String> {
-    let last = activity.server.last()?;
-    let mut ops: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut latencies: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for point in &activity.server {
-        for (kind, count) in &point.ops {
-            *ops.entry(kind).or_default() += count;
-        }
-        for (kind, us) in &point.mean_us {
-            let sum = latencies.entry(kind).or_default();
-            *sum = (sum.0 + us, sum.1 + 1.0);
-        }
-    }
-    let mut parts: Vec<String> =
-        ops.iter().map(|(kind, count)| format!("{} {kind}", wording::count(*count))).collect();
-    if let Some(most) = activity.server.iter().filter_map(|point| point.connections).max() {
-        parts.push(wording::counted(most, "connection"));
-    }
-    parts.extend(
-        latencies
-            .iter()
-            .map(|(kind, (sum, n))| format!("{kind} {} on average", wording::time(sum / n * 1e3))),
-    );
-    let until = wording::elapsed(last.at);
-    Some(format!("  the target itself, in the first {until}: {}", parts.join(", ")))
-}
-
-/// Outages beyond these are counted, not shown.
-const OUTAGES_SHOWN: usize = 3;
-
-/// What held the run up, if it was the client.
-fn limit(activity: &Activity, behind: bool) -> Option<String> {
-    let client = &activity.client;
-    if let Some(cpu) = client.cpu.filter(|cpu| *cpu >= BUSY_CPU) {
-        return Some(format!(
-            "client-bound: this process took {} of this machine's processors, so the figures are of the client",
-            wording::percent(cpu.min(1.0))
-        ));
-    }
-    if !behind {
-        return None;
-    }
-    if client.busy >= 0.5 {
-        return Some(format!(
-            "all {} busy in {} of the late intervals: the target answers more slowly than that many ops at once \
-             allow; more threads= would keep more in flight",
-            if activity.threads == 1 {
-                "1 thread was".to_owned()
-            } else {
-                format!("{} were", wording::counted(activity.threads as u64, "thread"))
-            },
-            wording::percent(client.busy)
-        ));
-    }
-    (client.lateness > LATE_CLOCK).then(|| {
-        format!(
-            "client-bound: the clock of this machine woke up to {} late, so some starts were late by as much",
-            wording::elapsed(client.lateness)
-        )
-    })
 }
 
 fn counts(figures: &Figures, lines: &mut Vec<String>) {
@@ -336,6 +188,9 @@ fn times(ops: &[OpFigures], lines: &mut Vec<String>) {
             row("service, response", &op.service);
         }
         row("failed", &op.failed_times);
+        for (name, times) in &op.timers {
+            row(&format!("timer {}", wording::name(name)), &Some(*times));
+        }
         failed |= op.failed_times.is_some();
     }
     if table.rows.len() == 1 {
@@ -423,7 +278,7 @@ mod tests {
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Op, Target};
     use hdrhistogram::Histogram;
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     /// Records `n` values that spread evenly from `low` to `high` nanoseconds.
     fn spread(histogram: &mut Histogram<u64>, n: u64, low: u64, high: u64) {
@@ -512,10 +367,10 @@ main: 25,000 of 25,000 cycles in 10.01 s with 25 threads; all cycles done
         let mut rampup = activity("rampup", vec![measured("rampup__rampup-insert", 50_000)]);
         rampup.cycles_asked = Some(50_000);
         rampup.cycles_done = 50_000;
-        rampup.threads = 20;
+        rampup.threads = 4;
         rampup.elapsed = Duration::from_millis(3_210);
         let expected = "\
-rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
+rampup: 50,000 of 50,000 cycles in 3.21 s with 4 threads; all cycles done
 
   op                         ok  attempted  errors  ok ops/s  MB/s  docs
   rampup__rampup-insert  50,000     50,000       0    15,576  1.87     0
@@ -570,11 +425,45 @@ rampup: 50,000 of 50,000 cycles in 3.21 s with 20 threads; all cycles done
             (10_000, Client { cpu: Some(0.97), busy: 1.0, ..late }, "client-bound: this process took 97% of"),
             (0, Client { cpu: Some(0.97), ..Client::default() }, "client-bound: this process took 97% of"),
             (0, Client { cpu: Some(0.5), ..Client::default() }, ""),
+            (
+                0,
+                Client { swapped: 80_000_000, ..Client::default() },
+                "client-bound: 80 MB of this process's memory",
+            ),
+            (0, Client { swapped: 4_096, ..Client::default() }, ""),
         ] {
             (main.backlog, main.client) = (backlog, client);
             assert!(words(&main).starts_with(beginning), "{client:?}: {}", words(&main));
             assert_eq!(words(&main).is_empty(), beginning.is_empty(), "{client:?}");
         }
+    }
+
+    #[test]
+    fn threads_of_a_closed_loop_that_are_not_busy_with_ops_are_told_of() {
+        let mut main = activity("main", vec![measured("a__b", 50_000)]);
+        // 50,000 ops of 242 µs each are 12.1 s of ops.
+        for (threads, seconds, target, told) in [
+            (4, 3, None, false),
+            (4, 6, None, true),
+            (4, 6, Some(10_000.0), false),
+            // Too few ops of each thread, and too short a time.
+            (3_000, 6, None, false),
+            (100, 0, None, false),
+        ] {
+            (main.threads, main.elapsed, main.target) = (threads, Duration::from_secs(seconds), target);
+            let words = text(&main);
+            assert_eq!(
+                words.contains("had an op in flight on average"),
+                told,
+                "{threads} {seconds}: {words}"
+            );
+        }
+        (main.threads, main.elapsed, main.target) = (4, Duration::from_secs(6), None);
+        assert!(
+            text(&main).contains("  of 4 threads, 2.02 had an op in flight on average"),
+            "{}",
+            text(&main)
+        );
     }
 
     #[test]

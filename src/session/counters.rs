@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// A target that does not answer in this time tells nothing for that interval.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// A longer run keeps the last day of them.
-const MOST_POINTS: usize = 86_400;
+/// When there are as many points, two become one, and from then on each is of twice the time.
+const MOST_POINTS: usize = 7_200;
 
 /// Asks until it is aborted, and keeps what it learns in `points`.
 pub async fn watch(
@@ -25,18 +25,44 @@ pub async fn watch(
     let mut asked = Instant::now();
     let mut ticks = tokio::time::interval_at((asked + INTERVAL).into(), INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let mut every = 1;
     loop {
-        ticks.tick().await;
+        for _ in 0..every {
+            ticks.tick().await;
+        }
         let Some(now) = ask().await else { continue };
         let length = asked.elapsed();
         let at = started.elapsed();
         let mut points = points.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if points.len() < MOST_POINTS {
-            points.push(point(&before, &now, at, length));
+        if points.len() >= MOST_POINTS {
+            halve(&mut points);
+            every *= 2;
         }
+        points.push(point(&before, &now, at, length));
         drop(points);
         (before, asked) = (now, Instant::now());
     }
+}
+
+/// Makes one point of two. How many ops a mean is of is not known, so the higher one is kept.
+fn halve(points: &mut Vec<ServerPoint>) {
+    let mut halved: Vec<ServerPoint> = Vec::with_capacity(points.len() / 2 + 1);
+    for (position, next) in std::mem::take(points).into_iter().enumerate() {
+        let Some(point) = halved.last_mut().filter(|_| position % 2 == 1) else {
+            halved.push(next);
+            continue;
+        };
+        (point.at, point.length) = (next.at, point.length + next.length);
+        point.connections = point.connections.max(next.connections);
+        for (name, ops) in next.ops {
+            *point.ops.entry(name).or_default() += ops;
+        }
+        for (name, us) in next.mean_us {
+            let kept = point.mean_us.entry(name).or_insert(us);
+            *kept = kept.max(us);
+        }
+    }
+    *points = halved;
 }
 
 /// What happened between two answers that are `length` apart.
@@ -92,5 +118,25 @@ mod tests {
         // A server that was started anew.
         let told = point(&counters(100, 5, (10, 1_000)), &counters(40, 2, (4, 80)), second, second);
         assert_eq!((told.ops["insert"], told.ops["query"], told.mean_us["reads"]), (40, 2, 20.0));
+    }
+
+    #[test]
+    fn a_long_run_keeps_every_op_in_half_the_points() {
+        let second = Duration::from_secs(1);
+        let mut points: Vec<ServerPoint> = (0..5u64)
+            .map(|n| {
+                let now = counters(n * n, 0, (n, n * n * 10));
+                point(&counters(0, 0, (0, 0)), &now, second * (n as u32 + 1), second)
+            })
+            .collect();
+        halve(&mut points);
+        let ops: Vec<u64> = points.iter().map(|p| p.ops.get("insert").copied().unwrap_or(0)).collect();
+        assert_eq!(ops, [1, 4 + 9, 16]);
+        let ends: Vec<u64> = points.iter().map(|p| p.at.as_secs()).collect();
+        assert_eq!(ends, [2, 4, 5]);
+        assert_eq!(
+            (points[1].length, points[1].mean_us["reads"], points[1].connections),
+            (second * 2, 30.0, Some(7))
+        );
     }
 }

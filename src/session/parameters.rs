@@ -50,7 +50,11 @@ pub static CORE: &[CoreParameter] = &[
     core("errors", &[], "what errors do: `stop`, `counter`, `DuplicateKey:counter;.*:stop`"),
     core("maxtries", &[], "tries of one op where `errors` retries; 10 if not given"),
     core("dryrun", &[], "`op`: ops are made and not sent; `emit`: replies are printed; none if not given"),
-    core("instrument", &[], "accepted for the reference's sake: every op is measured"),
+    core(
+        "instrument",
+        &[],
+        "`true`: times of ops go by the reference's names too, `successfor_…` and `errorsfor_…`",
+    ),
     core("labels", &[], "accepted for the reference's sake"),
     core("strict", &[], "accepted for the reference's sake"),
 ];

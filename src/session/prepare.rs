@@ -29,6 +29,15 @@ pub struct PreparedOp {
     pub mean_bytes: Option<f64>,
     /// It writes documents: its bytes count towards what the run will write.
     pub writes: bool,
+    /// Its times go by the reference's names for them too.
+    pub instrument: bool,
+}
+
+impl PreparedOp {
+    /// It inserts documents.
+    pub fn inserts(&self) -> bool {
+        matches!(&self.plan.body, Body::Command(template) if template.command() == Some("insert"))
+    }
 }
 
 /// An activity that is ready to connect.
@@ -264,25 +273,6 @@ pub(super) fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
     })
 }
 
-/// Parameters of an op that have a meaning here, or a message of their own; others are noticed once per name.
-const OP_PARAMETERS: &[&str] = &[
-    "ratio",
-    "driver",
-    "type",
-    "instrument",
-    "name",
-    "database",
-    "connection",
-    "space",
-    "dryrun",
-    "start-timers",
-    "stop-timers",
-    "verifier",
-    "verifier-init",
-    "verifier-imports",
-    "expected-result",
-];
-
 /// Compiles an op and asks its driver what it makes of it.
 pub(super) fn compile(
     op: &OpTemplate,
@@ -373,6 +363,12 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         .map(|text| DryRun::parse(text).map_err(|why| Diagnostic::error(why).at(request.place("dryrun"))));
     let dry_run = or_fault(dry_run.transpose(), &mut faults).flatten().unwrap_or(DryRun::None);
 
+    let instrument = get("instrument").map(|text| {
+        let fault = || request.fault("instrument", text, "it is neither true nor false");
+        text.parse::<bool>().map_err(|_| fault())
+    });
+    let instrument = or_fault(instrument.transpose(), &mut faults).flatten().unwrap_or(false);
+
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
     let mut prepared: Vec<PreparedOp> = Vec::new();
     for (op, (row, ratio)) in ops.iter().zip(&chosen) {
@@ -387,6 +383,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
                     driver: row,
                     ratio: *ratio,
                     writes: writes(&plan) && dry_run != DryRun::Op,
+                    instrument: plan.timers.instrument.unwrap_or(instrument),
                     plan,
                     mean_bytes: None,
                 });
@@ -394,6 +391,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
             Err(errors) => faults.extend(errors),
         }
     }
+    check_timers(&prepared, &ops, &mut faults, &mut notices);
     let ratio_place =
         |op: Option<&OpTemplate>| op.and_then(|op| field(op, "ratio")).and_then(|node| node.location.clone());
     if prepared.is_empty() && faults.is_empty() {
@@ -511,6 +509,38 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
     })
 }
 
+/// A timer that is stopped has to be started by an op of the run; one that nobody stops is odd.
+fn check_timers(
+    prepared: &[PreparedOp],
+    ops: &[OpTemplate],
+    faults: &mut Vec<Diagnostic>,
+    notices: &mut Vec<Diagnostic>,
+) {
+    let names = |of: fn(&plan::Timers) -> &Vec<String>| -> Vec<&String> {
+        prepared.iter().flat_map(|op| of(&op.plan.timers)).collect()
+    };
+    let (started, stopped) = (names(|timers| &timers.starts), names(|timers| &timers.stops));
+    let place = |op: &str, name: &str| {
+        let op = ops.iter().find(|template| template.name == op)?;
+        field(op, name)?.location.clone()
+    };
+    for op in prepared {
+        for name in op.plan.timers.stops.iter().filter(|name| !started.contains(name)) {
+            let message = format!("op `{}` stops the timer `{name}`, which no selected op starts", op.name);
+            let error = Diagnostic::error(message).at(place(&op.name, "stop-timers"));
+            let near = nearest(name, started.iter().map(|name| name.as_str())).first().copied();
+            faults.push(match near {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => error.help(format!("give an op before it `start-timers: {name}`")),
+            });
+        }
+        for name in op.plan.timers.starts.iter().filter(|name| !stopped.contains(name)) {
+            let message = format!("op `{}` starts the timer `{name}`, which no selected op stops", op.name);
+            notices.push(Diagnostic::warning(message).at(place(&op.name, "start-timers")));
+        }
+    }
+}
+
 fn writes(plan: &OpPlan) -> bool {
     match &plan.body {
         Body::Command(template) => {
@@ -520,11 +550,12 @@ fn writes(plan: &OpPlan) -> bool {
     }
 }
 
+/// Parameters of an op that mean nothing here are noticed, once for each name.
 pub(super) fn notice_idle_params(ops: &[OpTemplate], notices: &mut Vec<Diagnostic>) {
     let mut said: Vec<&str> = Vec::new();
     for op in ops {
         for (name, node) in &op.params {
-            if OP_PARAMETERS.contains(&name.as_str()) || said.contains(&name.as_str()) {
+            if plan::knows_field(name) || said.contains(&name.as_str()) {
                 continue;
             }
             said.push(name);

@@ -35,6 +35,36 @@ pub fn open_files_limit() -> Option<u64> {
     if raised.is_ok() { limit.maximum } else { limit.current }
 }
 
+/// Files that a run needs besides its connections: the store's, the runtime's, the driver's monitors.
+const OTHER_FILES: u64 = 60;
+
+/// Refuses `connections`, each with as many `ends` in this process, where it may have no more than `limit` open files.
+pub fn check_files(alias: &str, connections: u64, ends: u64, limit: Option<u64>) -> Result<(), Diagnostic> {
+    let need = connections.saturating_mul(ends).saturating_add(OTHER_FILES);
+    match limit.filter(|limit| need > *limit) {
+        Some(limit) => Err(Diagnostic::error(format!(
+            "`{alias}` needs about {need} open files for its {connections} connections, and this process may have \
+             {limit}"
+        ))
+        .help("raise the limit (`ulimit -n`), or give fewer threads or a maxPoolSize in the URI")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses `connections` to one server where this machine has no more than `ports`, from the first to the last.
+pub fn check_ports(alias: &str, connections: u64, ports: Option<(u16, u16)>) -> Result<(), Diagnostic> {
+    let Some((first, last)) = ports else { return Ok(()) };
+    let there = u64::from(last) - u64::from(first) + 1;
+    if connections <= there {
+        return Ok(());
+    }
+    Err(Diagnostic::error(format!(
+        "`{alias}` needs a port for each of its {connections} connections, and this machine has {there} for \
+         connections to one server ({first} to {last})"
+    ))
+    .help("widen net.ipv4.ip_local_port_range, or give fewer threads or a maxPoolSize in the URI"))
+}
+
 /// The largest pool that a connection string allows (`maxPoolSize`), if it says.
 pub fn pool_limit(uri: &str) -> Option<u64> {
     let (_, options) = uri.split_once('?')?;
@@ -134,6 +164,29 @@ impl Drop for Embedded {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_need_files_and_ports() {
+        assert!(check_files("main", 1000, 1, None).is_ok());
+        assert!(check_files("main", 1000, 1, Some(1060)).is_ok());
+        let error = check_files("main", 1000, 2, Some(256)).expect_err("too many");
+        assert!(
+            error.message.contains("about 2060 open files for its 1000 connections"),
+            "{}",
+            error.message
+        );
+        assert!(error.message.contains("may have 256"), "{}", error.message);
+        for (connections, ports, ok) in [
+            (28_232, Some((32_768, 60_999)), true),
+            (28_233, Some((32_768, 60_999)), false),
+            (u64::MAX, None, true),
+            (2, Some((5, 5)), false),
+        ] {
+            assert_eq!(check_ports("main", connections, ports).is_ok(), ok, "{connections} {ports:?}");
+        }
+        let error = check_ports("main", 40_000, Some((32_768, 60_999))).expect_err("too many");
+        assert!(error.message.contains("this machine has 28232 for"), "{}", error.message);
+    }
 
     #[test]
     fn the_pool_is_as_large_as_the_uri_allows() {

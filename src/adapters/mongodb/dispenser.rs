@@ -5,9 +5,9 @@ use super::defaults::{Choice, Defaults};
 use super::uri::Secrets;
 use super::{failure, wrong_database_name};
 use crate::functions::Context;
-use crate::plan::{BindError, CommandTemplate, TextTemplate, extended_json};
+use crate::plan::{BindError, Checks, CommandTemplate, Expected, TextTemplate, extended_json};
 use ::mongodb::{Client, Database};
-use bson::{Bson, Document, RawDocumentBuf};
+use bson::{Bson, Document, RawDocument, RawDocumentBuf};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -36,6 +36,8 @@ pub(super) struct CommandDispenser {
     place: Place,
     /// Replies are printed.
     emits: bool,
+    /// What is held against replies.
+    checks: Option<Checks>,
     shared: Arc<Shared>,
     /// What the connection string adds, decided with the first command: where all holes are filled in place
     /// the keys of the command do not change.
@@ -49,6 +51,7 @@ impl CommandDispenser {
         name: String,
         template: CommandTemplate,
         database: Option<TextTemplate>,
+        checks: Option<Checks>,
         shared: Arc<Shared>,
         emits: bool,
     ) -> CommandDispenser {
@@ -64,6 +67,7 @@ impl CommandDispenser {
             template,
             place,
             emits,
+            checks,
             shared,
             choice: OnceLock::new(),
             longest: AtomicUsize::new(0),
@@ -89,7 +93,18 @@ impl CommandDispenser {
         writeln!(io::stdout().lock(), "{cycle}\t{}\t{text}", self.name)
     }
 
-    async fn send(&self, cycle: i64, command: Vec<u8>, target: &str) -> Outcome {
+    /// What is wrong with a reply that is ok.
+    fn failure_of(&self, expected: &Expected, reply: &Document) -> Option<Failure> {
+        if let Some(failure) = failure::of_partial_write(reply) {
+            return Some(failure);
+        }
+        let checks = self.checks.as_ref()?;
+        // The driver hands out documents; what it read can be written.
+        let bytes = reply.to_vec().ok()?;
+        checks.check(expected, RawDocument::from_bytes(&bytes).ok()?).err().map(Failure::from)
+    }
+
+    async fn send(&self, cycle: i64, command: Vec<u8>, target: &str, expected: &Expected) -> Outcome {
         let bytes_sent = command.len() as u64;
         let selection =
             self.shared.defaults.selection.as_ref().filter(|_| self.choice(&command).read_preference);
@@ -119,7 +134,7 @@ impl CommandDispenser {
         }
         match action.await {
             Ok(reply) => {
-                let mut failure = failure::of_partial_write(&reply);
+                let mut failure = self.failure_of(expected, &reply);
                 if self.emits
                     && let Err(error) = self.emit(cycle, &reply)
                 {
@@ -161,6 +176,9 @@ impl Dispenser for CommandDispenser {
         if let Place::Bound(name) = &self.place {
             bind_name(name, &self.name, cycle, context, &mut scratch.target)?;
         }
+        if let Some(checks) = &self.checks {
+            checks.bind(cycle, context, &mut scratch.expected)?;
+        }
         let bytes = &mut scratch.bytes;
         let choice = self.choice(bytes);
         self.shared.defaults.append(choice, bytes);
@@ -173,7 +191,7 @@ impl Dispenser for CommandDispenser {
     fn run<'a>(&'a self, cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
         // The driver wants to own what it sends.
         let command = if scratch.keep { scratch.bytes.clone() } else { std::mem::take(&mut scratch.bytes) };
-        Run::Pending(Box::pin(self.send(cycle, command, &scratch.target)))
+        Run::Pending(Box::pin(self.send(cycle, command, &scratch.target, &scratch.expected)))
     }
 }
 
@@ -212,17 +230,22 @@ fn documents(reply: &Document) -> u64 {
     }
 }
 
+/// A number of the server, which counts in whatever type it has at hand.
+pub(super) fn count_of(value: &Bson) -> Option<u64> {
+    match value {
+        Bson::Int32(n) => u64::try_from(*n).ok(),
+        Bson::Int64(n) => u64::try_from(*n).ok(),
+        Bson::Double(n) => Some(*n as u64),
+        _ => None,
+    }
+}
+
 /// Documents that a reply says were written: `n` of a write command.
 fn written(command: Option<&str>, reply: &Document) -> u64 {
     if !matches!(command, Some("insert" | "update" | "delete")) {
         return 0;
     }
-    match reply.get("n") {
-        Some(Bson::Int32(n)) => u64::try_from(*n).unwrap_or(0),
-        Some(Bson::Int64(n)) => u64::try_from(*n).unwrap_or(0),
-        Some(Bson::Double(n)) => *n as u64,
-        _ => 0,
-    }
+    reply.get("n").and_then(count_of).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -148,6 +148,33 @@ fn name(code: i32, code_name: Option<&str>) -> Cow<'static, str> {
 
 /// What the driver says, without the parts that only its makers can read.
 pub(super) fn words(kind: &ErrorKind) -> String {
+    let words = plain(kind);
+    let no_port = match kind {
+        ErrorKind::Io(cause) => cause.kind() == io::ErrorKind::AddrNotAvailable,
+        _ => words.contains(NO_PORT),
+    };
+    if no_port { format!("{words}{}", no_port_left(super::super::local_ports())) } else { words }
+}
+
+/// What the system says where there is no port left, as the driver passes it on in texts.
+const NO_PORT: &str = "Cannot assign requested address";
+
+/// Why a connection has no address of its own, and what to do.
+fn no_port_left(ports: Option<(u16, u16)>) -> String {
+    let range = match ports {
+        Some((first, last)) => {
+            let count = u32::from(last) - u32::from(first) + 1;
+            format!("its {count} ports for outgoing connections ({first} to {last})")
+        }
+        None => "its ports for outgoing connections".to_owned(),
+    };
+    format!(
+        ": this machine has used up {range} to one server, those of connections closed in the last minute included; \
+         widen net.ipv4.ip_local_port_range, give fewer threads= or a maxPoolSize, or drive several servers or mongos"
+    )
+}
+
+fn plain(kind: &ErrorKind) -> String {
     match kind {
         ErrorKind::ServerSelection { message, .. } => {
             let causes = server_errors(message);
@@ -174,6 +201,7 @@ fn server_errors(description: &str) -> Vec<&str> {
 mod tests {
     use super::*;
     use bson::doc;
+    use std::sync::Arc;
 
     #[test]
     fn a_partial_write_goes_by_the_name_of_its_first_error() {
@@ -221,6 +249,23 @@ mod tests {
         ] {
             assert_eq!(name(code, code_name), expected);
         }
+    }
+
+    #[test]
+    fn a_machine_without_ports_left_is_told_why_and_what_to_do() {
+        let error = ErrorKind::Io(Arc::new(io::Error::from_raw_os_error(99)));
+        let text = words(&error);
+        for part in
+            ["Cannot assign requested address", "used up its", "ip_local_port_range", "fewer threads="]
+        {
+            assert!(text.contains(part), "no `{part}` in {text}");
+        }
+        assert!(
+            no_port_left(Some((32_768, 60_999)))
+                .contains("its 28232 ports for outgoing connections (32768 to 60999)")
+        );
+        let refused = ErrorKind::Io(Arc::new(io::Error::from_raw_os_error(111)));
+        assert!(!words(&refused).contains("ports"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use ::mongodb::options::{
 use ::mongodb::{Client, Database};
 use bson::{Bson, Document, doc};
 use defaults::Defaults;
-use dispenser::{CommandDispenser, Shared};
+use dispenser::{CommandDispenser, Shared, count_of};
 use futures_util::future::BoxFuture;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -346,21 +346,15 @@ impl MongoAdapter {
 
 /// The counters in a reply to `serverStatus`.
 fn counters_of(status: &Document) -> Counters {
-    let number = |value: &Bson| match value {
-        Bson::Int32(n) => u64::try_from(*n).ok(),
-        Bson::Int64(n) => u64::try_from(*n).ok(),
-        Bson::Double(n) => Some(*n as u64),
-        _ => None,
-    };
     let section = |name: &str| status.get_document(name).ok();
     let ops = section("opcounters").into_iter().flatten();
     let latencies = section("opLatencies").into_iter().flatten().filter_map(|(name, value)| {
         let of = value.as_document()?;
-        Some((name.clone(), (number(of.get("ops")?)?, number(of.get("latency")?)?)))
+        Some((name.clone(), (count_of(of.get("ops")?)?, count_of(of.get("latency")?)?)))
     });
     Counters {
-        ops: ops.filter_map(|(name, value)| Some((name.clone(), number(value)?))).collect(),
-        connections: section("connections").and_then(|connections| number(connections.get("current")?)),
+        ops: ops.filter_map(|(name, value)| Some((name.clone(), count_of(value)?))).collect(),
+        connections: section("connections").and_then(|connections| count_of(connections.get("current")?)),
         latencies: latencies.collect(),
     }
 }
@@ -387,7 +381,14 @@ impl Adapter for MongoAdapter {
             Body::Command(template) => {
                 let emits = plan.dry_run == Some(DryRun::Emit);
                 let shared = self.shared.clone();
-                Ok(Arc::new(CommandDispenser::new(plan.name, template, plan.database, shared, emits)))
+                Ok(Arc::new(CommandDispenser::new(
+                    plan.name,
+                    template,
+                    plan.database,
+                    plan.checks,
+                    shared,
+                    emits,
+                )))
             }
             Body::Text(_) | Body::Fields(_) => Err(AdapterError::Configuration(format!(
                 "{}: the mongodb driver runs database commands, and this op is none",

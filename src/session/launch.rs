@@ -1,0 +1,278 @@
+//! Prepared → connected → running: the adapters of an activity, its journal and timers, and the task that watches it
+//! to its end.
+
+use super::prepare::{Prepared, PreparedOp};
+use super::takes_connection;
+use super::target::Embedded;
+use super::{Active, DRAIN, Finished, Head, HeadOp, Session, SessionError, TICK, View, Watching, counters};
+use crate::adapters::{self, Adapter, AdapterRow, Config};
+use crate::engine::{self, Activity, ActivityOp, Journal, NamedTimer, Running};
+use crate::span::Diagnostic;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+impl Session<'_> {
+    /// Connects and starts one activity. Returns without starting it if it was interrupted meanwhile.
+    pub(super) async fn launch(&mut self, mut prepared: Prepared) -> Result<(), SessionError> {
+        let mut from_environment = false;
+        let embedded = if self.wants_embedded(&prepared) {
+            let dir = self.data_dir()?;
+            let server = match self.embedded.take() {
+                Some(server) => server,
+                None => Embedded::start(&dir)?,
+            };
+            prepared.parameters.insert("connection".to_owned(), server.uri());
+            self.embedded = Some(server);
+            Some(dir)
+        } else {
+            if let Some(uri) = &self.settings.connection
+                && prepared.drivers().iter().any(|row| takes_connection(row))
+                && !prepared.parameters.contains_key("connection")
+            {
+                prepared.parameters.insert("connection".to_owned(), uri.clone());
+                from_environment = true;
+            }
+            None
+        };
+
+        let mut interrupt = self.interrupt.clone();
+        let adapters = tokio::select! {
+            adapters = connect(&prepared) => adapters.map_err(|error| match from_environment {
+                true => error.of_environment(),
+                false => error,
+            })?,
+            _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
+        };
+        let journal = self.journal(&prepared)?;
+        let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
+        let timers = timers(&prepared.ops);
+        let watermark = prepared.ops.iter().any(|op| op.plan.reads_acknowledged);
+        let mut ops = Vec::new();
+        for op in prepared.ops {
+            let adapter =
+                adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
+            if let Some(adapter) = adapter {
+                let positions = |names: &[String]| -> Vec<usize> {
+                    let position = |name: &String| timers.iter().position(|timer| timer.name == *name);
+                    names.iter().filter_map(position).collect()
+                };
+                let (starts, stops) = (positions(&op.plan.timers.starts), positions(&op.plan.timers.stops));
+                let inserts = op.inserts();
+                let dispenser = adapters::dispenser(adapter.as_ref(), op.plan)?;
+                ops.push(ActivityOp { name: op.name, dispenser, inserts, starts, stops });
+            }
+        }
+        let activity = Activity {
+            alias: prepared.alias.clone(),
+            ops,
+            timers,
+            sequence: prepared.sequence,
+            cycles: prepared.cycles,
+            recycles: prepared.recycles,
+            stride: prepared.stride,
+            threads: prepared.threads,
+            cycle_rate: prepared.load.cycle_rate,
+            stride_rate: prepared.load.stride_rate,
+            max_in_flight: prepared.load.max_in_flight,
+            warm_up: prepared.load.warm_up,
+            duration: prepared.load.duration,
+            policy: prepared.policy,
+            max_tries: prepared.max_tries,
+            journal,
+            watermark,
+            ..Activity::default()
+        };
+        self.view.begin(&head);
+        let watching = Arc::new(Watching { head: Arc::clone(&head), view: Arc::clone(&self.view) });
+        let running = engine::start(activity, watching);
+        let control = running.control();
+        let end = tokio::spawn(supervise(
+            running,
+            head,
+            adapters.into_iter().map(|(_, adapter)| adapter).collect(),
+            Arc::clone(&self.view),
+            self.interrupt.clone(),
+        ));
+        self.active.push(Active { alias: prepared.alias, control, end });
+        self.launched += 1;
+        Ok(())
+    }
+
+    /// Opens the journal of an activity, and says what an earlier run left.
+    fn journal(&self, prepared: &Prepared) -> Result<Option<Journal>, SessionError> {
+        let Some(folder) = &prepared.load.resume else { return Ok(None) };
+        let mut name: String =
+            prepared.alias.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        name.truncate(name.char_indices().nth(60).map_or(name.len(), |(at, _)| at));
+        let ops: Vec<&str> = prepared.ops.iter().map(|op| op.name.as_str()).collect();
+        // What decides which op a cycle is.
+        let run = format!(
+            "alias={}\nworkload={}\ncycles={}..{}\nrecycles={}\nops={}\nsequence={:?}",
+            prepared.alias,
+            prepared.workload.as_deref().unwrap_or_default(),
+            prepared.cycles.start,
+            prepared.cycles.end,
+            prepared.recycles,
+            ops.join(","),
+            prepared.sequence,
+        );
+        let path = folder.join(format!("{name}.journal"));
+        let journal = Journal::open(&path, &run, prepared.cycles_asked()).map_err(|error| {
+            Diagnostic::error(format!("resume={}: {error}", folder.display()))
+                .help("give another folder, or remove the journal to run all cycles")
+        })?;
+        let (unknown, ranges) = journal.unknown();
+        if journal.done_before() > 0 || unknown > 0 {
+            self.view.notice(&Diagnostic::warning(format!(
+                "{}: {} of {} cycles were done by the run before, of which {} is the journal",
+                prepared.alias,
+                journal.done_before(),
+                prepared.cycles_asked(),
+                path.display()
+            )));
+        }
+        if unknown > 0 {
+            let once = prepared.cycles.end - prepared.cycles.start;
+            let names: Vec<String> = ranges
+                .iter()
+                .map(|range| {
+                    let first = prepared.cycles.start + range.start % once.max(1);
+                    match range.end - range.start {
+                        1 => first.to_string(),
+                        length => format!("{first}..{}", first + length),
+                    }
+                })
+                .collect();
+            self.view.notice(
+                &Diagnostic::warning(format!(
+                    "{}: {unknown} cycles were in flight when the run before was cut off, so that nobody knows \
+                     whether the target did them: {}",
+                    prepared.alias,
+                    names.join(", ")
+                ))
+                .help("they run again"),
+            );
+        }
+        Ok(Some(journal))
+    }
+}
+
+type Connected = Vec<(&'static AdapterRow, Arc<dyn Adapter>)>;
+
+async fn connect(prepared: &Prepared) -> Result<Connected, SessionError> {
+    let mut adapters = Vec::new();
+    for row in prepared.drivers() {
+        let own = |name: &String| row.parameters.iter().any(|p| p.name == name);
+        let parameters = prepared
+            .parameters
+            .iter()
+            .filter(|(name, _)| own(name))
+            .map(|(n, v)| (n.clone(), v.clone()))
+            .collect();
+        let config = Config { alias: prepared.alias.clone(), parameters, threads: prepared.threads };
+        let adapter = (row.connect)(config).await?;
+        adapter.warm_up().await?;
+        adapters.push((row, adapter));
+    }
+    Ok(adapters)
+}
+
+/// The named timers of ops, each with the first op that starts it.
+fn timers(ops: &[PreparedOp]) -> Vec<NamedTimer> {
+    let mut timers: Vec<NamedTimer> = Vec::new();
+    for (op, prepared) in ops.iter().enumerate() {
+        for name in &prepared.plan.timers.starts {
+            if !timers.iter().any(|timer| timer.name == *name) {
+                timers.push(NamedTimer { name: name.clone(), op });
+            }
+        }
+    }
+    timers
+}
+
+fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: &Connected) -> Head {
+    let timers = timers(&prepared.ops);
+    let ops = prepared
+        .ops
+        .iter()
+        .enumerate()
+        .map(|(at, op)| HeadOp {
+            name: op.name.clone(),
+            ratio: op.ratio,
+            share: prepared.share(at),
+            mean_bytes: op.mean_bytes,
+            instrument: op.instrument,
+            timers: timers.iter().filter(|timer| timer.op == at).map(|timer| timer.name.clone()).collect(),
+        })
+        .collect();
+    Head {
+        id,
+        alias: prepared.alias.clone(),
+        workload: prepared.workload.clone(),
+        scenario: prepared.scenario.clone(),
+        step: prepared.step.clone(),
+        ops,
+        cycles: prepared.cycles.clone(),
+        recycles: prepared.recycles,
+        stride: prepared.stride,
+        threads: prepared.threads,
+        rate: prepared.load.rate(),
+        stride_rate: prepared.load.stride_rate,
+        duration: prepared.load.duration,
+        unbounded: prepared.unbounded,
+        targets: adapters.iter().map(|(_, adapter)| adapter.facts().clone()).collect(),
+        bytes_to_write: prepared.bytes_to_write(),
+        embedded,
+        notes: prepared.notes.clone(),
+    }
+}
+
+/// Waits for one activity, tells the view where it stands, and passes an interrupt on.
+async fn supervise(
+    running: Running,
+    head: Arc<Head>,
+    adapters: Vec<Arc<dyn Adapter>>,
+    view: Arc<dyn View>,
+    mut interrupt: watch::Receiver<bool>,
+) -> Finished {
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let control = running.control();
+    let server = Arc::new(Mutex::new(Vec::new()));
+    let watchers: Vec<_> = adapters
+        .iter()
+        .map(|adapter| {
+            tokio::spawn(counters::watch(Arc::clone(adapter), Instant::now(), Arc::clone(&server)))
+        })
+        .collect();
+    let wait = running.wait(DRAIN);
+    tokio::pin!(wait);
+    let mut asked = false;
+    let result = loop {
+        tokio::select! {
+            result = &mut wait => break result,
+            _ = tick.tick() => view.progress(&head, control.progress()),
+            stop = interrupt.wait_for(|stop| *stop), if !asked => {
+                // A sender that is gone can ask for nothing any more.
+                if stop.is_ok() {
+                    control.stop();
+                }
+                asked = true;
+            }
+        }
+    };
+    watchers.iter().for_each(JoinHandle::abort);
+    let server = std::mem::take(&mut *server.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut close_error = None;
+    for adapter in adapters {
+        if let Err(error) = adapter.close().await {
+            close_error.get_or_insert(error.to_string());
+        }
+    }
+    let finished = Finished { head, result, close_error, server };
+    view.end(&finished);
+    finished
+}
