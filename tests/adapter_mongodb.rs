@@ -7,7 +7,7 @@ use bson::{Document, doc};
 use canned::{Canned, Reply, connecting};
 use indexmap::IndexMap;
 use nbrs::adapters::mongodb::ROW;
-use nbrs::adapters::{Adapter, AdapterError, Config, Dispenser, Outcome, Run, Scratch};
+use nbrs::adapters::{Adapter, AdapterError, Config, Dispenser, Outcome, Scratch};
 use nbrs::functions::Context;
 use nbrs::plan::{self, Form};
 use nbrs::span::Text;
@@ -21,6 +21,16 @@ async fn connect_with(given: &[(&str, &str)], threads: usize) -> Result<Arc<dyn 
     let parameters: IndexMap<String, String> =
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     (ROW.connect)(Config { alias: "test".to_owned(), parameters, threads }).await
+}
+
+/// Both ways that ops can take.
+const LANES: [&str; 2] = ["driver", "wire"];
+
+/// Connects with the lane `lane`, for one logical thread.
+async fn connect_by(lane: &str, uri: &str) -> Arc<dyn Adapter> {
+    connect_with(&[("connection", uri), ("lane", lane)], 1)
+        .await
+        .unwrap_or_else(|error| panic!("{lane}: {error}"))
 }
 
 async fn connect(uri: &str) -> Result<Arc<dyn Adapter>, AdapterError> {
@@ -74,14 +84,36 @@ fn dispenser_of(adapter: &dyn Adapter, fields: &[(&str, &str)]) -> Arc<dyn Dispe
 async fn run(dispenser: &dyn Dispenser, cycle: i64) -> Outcome {
     let mut scratch = Scratch::default();
     dispenser.bind(cycle, &mut Context::default(), &mut scratch).expect("the op binds");
-    match dispenser.run(cycle, &mut scratch) {
-        Run::Ready(outcome) => outcome,
-        Run::Pending(outcome) => outcome.await,
-    }
+    dispenser.run(cycle, &mut scratch).await
 }
 
 async fn run_text(adapter: &dyn Adapter, stmt: &str) -> Outcome {
     run(&*dispenser(adapter, stmt), 0).await
+}
+
+/// What holds whichever way ops take.
+macro_rules! in_both_lanes {
+    ($($name:ident)*) => {
+        mod in_both_lanes {
+            $(#[tokio::test]
+            async fn $name() {
+                for lane in super::LANES {
+                    super::$name(lane).await;
+                }
+            })*
+        }
+    };
+}
+
+in_both_lanes! {
+    failures_go_by_stable_names
+    a_collection_that_exists_is_told_with_the_way_out
+    documents_and_bytes_are_counted
+    a_retry_sends_the_same_command_again
+    an_op_may_name_its_database_and_a_dry_run_sends_nothing
+    nothing_is_added_to_commands_unless_it_was_asked_for
+    a_server_that_is_gone_is_a_failure_of_the_op
+    the_connection_strings_concerns_reach_only_commands_that_do_not_set_their_own
 }
 
 #[tokio::test]
@@ -175,16 +207,19 @@ async fn parameters_that_cannot_work_are_configuration_errors() {
 
 #[tokio::test]
 async fn warming_up_opens_one_connection_for_each_thread() {
-    for (options, threads, expected) in
-        [("", 12, 12), ("", 70, 70), ("/?maxPoolSize=4", 12, 4), ("/?minPoolSize=0", 12, 1)]
+    let cases = [("", 12, 12), ("", 70, 70), ("/?maxPoolSize=4", 12, 4), ("/?minPoolSize=0", 12, 0)];
+    for (lane, (options, threads, expected)) in
+        LANES.into_iter().flat_map(|lane| cases.map(|case| (lane, case)))
     {
         let server = Canned::fast();
         let uri = format!("{}{options}", server.uri());
-        let adapter = connect_with(&[("connection", &uri)], threads).await.expect("it answers");
+        let adapter =
+            connect_with(&[("connection", &uri), ("lane", lane)], threads).await.expect("it answers");
         adapter.warm_up().await.expect("it warms up");
-        // The driver's monitor has a connection of its own for `hello` and one to measure round trips.
+        // The driver's monitor has a connection of its own for `hello` and one to measure round trips; where ops
+        // take no connection of the driver's, it has up to two for what is not an op.
         let open = server.seen.open.load(Ordering::Relaxed);
-        assert!((expected..=expected + 2).contains(&open), "{options} {threads}: {open}");
+        assert!((expected..=expected + 4).contains(&open), "{lane} {options} {threads}: {open}");
         adapter.close().await.expect("it closes");
         let ended = Instant::now();
         while server.seen.open.load(Ordering::Relaxed) > 0 {
@@ -256,8 +291,7 @@ fn refuse(code: i32, code_name: &str, message: &str) -> Reply {
     doc! { "ok": 0.0, "code": code, "codeName": code_name, "errmsg": message }.into()
 }
 
-#[tokio::test]
-async fn failures_go_by_stable_names() {
+async fn failures_go_by_stable_names(lane: &str) {
     let server = server(|command| {
         match command.get_i32("insert").unwrap_or_default() {
         1 => refuse(11000, "DuplicateKey", "E11000 duplicate key"),
@@ -279,7 +313,7 @@ async fn failures_go_by_stable_names() {
         _ => doc! { "ok": 1.0, "n": 1 }.into(),
     }
     });
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     let op = dispenser(&*adapter, "{ insert: {n} }");
     for (cycle, name, exception, message, partial) in [
         (1, "DuplicateKey", "MongoCommandException", "E11000", false),
@@ -305,21 +339,19 @@ async fn failures_go_by_stable_names() {
     assert_eq!(run(&*op, 0).await.failure, None);
 }
 
-#[tokio::test]
-async fn a_server_that_is_gone_is_a_failure_of_the_op() {
+async fn a_server_that_is_gone_is_a_failure_of_the_op(lane: &str) {
     let server = server(|_| Reply::Close);
     let uri = format!("{}/?serverSelectionTimeoutMS=300", server.uri());
-    let adapter = connect(&uri).await.expect("it answers");
+    let adapter = connect_by(lane, &uri).await;
     let failure = run_text(&*adapter, "{ ping2: 1 }").await.failure.expect("it fails");
     assert_eq!(failure.name, "NetworkError");
     // The driver tries no other connection of itself: the next op opens one.
     assert_eq!(server.seen.log.lock().expect("no holder panics").len(), 1);
 }
 
-#[tokio::test]
-async fn a_collection_that_exists_is_told_with_the_way_out() {
+async fn a_collection_that_exists_is_told_with_the_way_out(lane: &str) {
     let server = server(|_| refuse(48, "NamespaceExists", "Collection nbrs.c already exists."));
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     let failure = run_text(&*adapter, "{ create: 'c' }").await.failure.expect("it fails");
     assert_eq!(failure.name, "NamespaceExists");
     assert!(failure.message.contains("tags=block:drop-collection"), "{}", failure.message);
@@ -328,10 +360,9 @@ async fn a_collection_that_exists_is_told_with_the_way_out() {
     assert!(!failure.message.contains("drop-collection"), "{}", failure.message);
 }
 
-#[tokio::test]
-async fn documents_and_bytes_are_counted() {
+async fn documents_and_bytes_are_counted(lane: &str) {
     let server = Canned::fast();
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     let outcome = run_text(&*adapter, "{ find: 'c' }").await;
     assert_eq!(outcome.docs_returned, 1);
     assert_eq!(
@@ -341,11 +372,11 @@ async fn documents_and_bytes_are_counted() {
     assert_eq!(run_text(&*adapter, "{ insert: 'c' }").await.docs_returned, 0);
 }
 
-#[tokio::test]
-async fn the_connection_strings_concerns_reach_only_commands_that_do_not_set_their_own() {
+async fn the_connection_strings_concerns_reach_only_commands_that_do_not_set_their_own(lane: &str) {
     let server = server(|_| doc! { "ok": 1.0 }.into());
     let uri = format!("{}/shop?w=2&journal=true&readConcernLevel=local&readPreference=nearest", server.uri());
-    let adapter = connect_with(&[("connection", &uri), ("apiVersion", "1")], 1).await.expect("it answers");
+    let given = [("connection", uri.as_str()), ("apiVersion", "1"), ("lane", lane)];
+    let adapter = connect_with(&given, 1).await.expect("it answers");
     let write = doc! { "w": 2, "j": true };
     let read = doc! { "level": "local" };
     for (stmt, write_concern, read_concern) in [
@@ -370,16 +401,14 @@ async fn the_connection_strings_concerns_reach_only_commands_that_do_not_set_the
     }
 }
 
-#[tokio::test]
-async fn a_retry_sends_the_same_command_again() {
+async fn a_retry_sends_the_same_command_again(lane: &str) {
     let server = server(|_| doc! { "ok": 1.0 }.into());
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     let op = dispenser(&*adapter, "{ insert: 'c', documents: [{ n: {n} }] }");
     let mut scratch = Scratch { keep: true, ..Scratch::default() };
     op.bind(7, &mut Context::default(), &mut scratch).expect("the op binds");
     for _ in 0..2 {
-        let Run::Pending(outcome) = op.run(7, &mut scratch) else { panic!("a reply is awaited") };
-        assert_eq!(outcome.await.failure, None);
+        assert_eq!(op.run(7, &mut scratch).await.failure, None);
     }
     let log = server.seen.log.lock().expect("no holder panics");
     let documents: Vec<_> =
@@ -387,10 +416,9 @@ async fn a_retry_sends_the_same_command_again() {
     assert_eq!(documents, [&vec![doc! { "n": 7 }.into()]; 2]);
 }
 
-#[tokio::test]
-async fn an_op_may_name_its_database_and_a_dry_run_sends_nothing() {
+async fn an_op_may_name_its_database_and_a_dry_run_sends_nothing(lane: &str) {
     let server = server(|_| doc! { "ok": 1.0 }.into());
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     let databases = || {
         let log = server.seen.log.lock().expect("no holder panics");
         log.iter().map(|seen| seen.get_str("$db").expect("a database").to_owned()).collect::<Vec<_>>()
@@ -409,10 +437,9 @@ async fn an_op_may_name_its_database_and_a_dry_run_sends_nothing() {
     assert!(error.to_string().contains("database `a.5`: the name holds '.'"), "{error}");
 }
 
-#[tokio::test]
-async fn nothing_is_added_to_commands_unless_it_was_asked_for() {
+async fn nothing_is_added_to_commands_unless_it_was_asked_for(lane: &str) {
     let server = server(|_| doc! { "ok": 1.0 }.into());
-    let adapter = connect(&server.uri()).await.expect("it answers");
+    let adapter = connect_by(lane, &server.uri()).await;
     run_text(&*adapter, "{ insert: 'c', documents: [{ a: 1 }] }").await;
     let seen = server.seen.log.lock().expect("no holder panics").last().cloned().expect("a command");
     let keys: Vec<_> = seen.keys().map(String::as_str).collect();

@@ -23,6 +23,9 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum Reply {
     /// A whole BSON document.
     Bytes(Arc<[u8]>),
+    /// Bytes that are no message of ours, made for the number of the request; in pieces of so many bytes, which
+    /// arrive one after the other. The connection is closed after them if so asked.
+    Raw { make: Box<dyn FnOnce(i32) -> Vec<u8> + Send>, piece: usize, close: bool },
     /// Closes the connection without an answer.
     Close,
     /// Never answers.
@@ -35,6 +38,9 @@ impl From<Document> for Reply {
         Reply::Bytes(bytes.into())
     }
 }
+
+/// Between two pieces of a reply: so long that they arrive apart.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// Decides on the reply to each command; sees the connection's number (from 0) and the whole command.
 pub type Script = dyn Fn(u64, &RawDocument) -> Reply + Send + Sync;
@@ -144,8 +150,22 @@ async fn converse(
                 Reply::Bytes(replies.to(&name))
             }
         };
+        if message.more_to_come() {
+            continue;
+        }
         let body = match &reply {
             Reply::Bytes(body) => RawDocument::from_bytes(body).expect("a reply is a valid document"),
+            Reply::Raw { .. } => {
+                let Reply::Raw { make, piece, close } = reply else { unreachable!("it was one just now") };
+                for part in make(header.request_id).chunks(piece.max(1)) {
+                    output.write_all(part).await?;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                if close {
+                    return Ok(());
+                }
+                continue;
+            }
             Reply::Close => return Ok(()),
             Reply::Silence => return std::future::pending().await,
         };

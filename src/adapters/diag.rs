@@ -359,10 +359,7 @@ fn run(tasks: &[Task], cycle: i64) -> Run<'_> {
                     let rest = &tasks[index + 1..];
                     return Run::Pending(Box::pin(async move {
                         tokio::time::sleep(*delay).await;
-                        match run(rest, cycle) {
-                            Run::Ready(outcome) => outcome,
-                            Run::Pending(later) => later.await,
-                        }
+                        run(rest, cycle).await
                     }));
                 }
             }
@@ -456,7 +453,7 @@ mod tests {
         let failures: Vec<(i64, String)> = (0..10)
             .filter_map(|cycle| match run(&tasks, cycle) {
                 Run::Ready(outcome) => outcome.failure.map(|failure| (cycle, failure.name.into_owned())),
-                Run::Pending(_) => panic!("nothing is to be awaited"),
+                _ => panic!("nothing is to be awaited"),
             })
             .collect();
         let expected = [(3, "Busy"), (5, "RuntimeException"), (7, "Busy"), (8, "Busy")];
@@ -467,10 +464,7 @@ mod tests {
     async fn a_delay_holds_back_what_follows_it() {
         let tasks = [task("delay", "20ms").expect("a task"), task("fail", "Late").expect("a task")];
         let begun = tokio::time::Instant::now();
-        let outcome = match run(&tasks, 0) {
-            Run::Ready(_) => panic!("the delay was skipped"),
-            Run::Pending(later) => later.await,
-        };
+        let outcome = run(&tasks, 0).await;
         assert!(begun.elapsed() >= Duration::from_millis(20));
         assert_eq!(outcome.failure.map(|failure| failure.name.into_owned()).as_deref(), Some("Late"));
     }

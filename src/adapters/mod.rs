@@ -14,7 +14,9 @@ use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
 /// A parameter of a driver: from these come `--help` and the errors for unknown parameters.
@@ -100,6 +102,8 @@ pub struct Scratch {
     pub target: String,
     /// What is expected of its reply, for ops that have such.
     pub expected: Expected,
+    /// The logical thread that it was bound for.
+    pub thread: usize,
     /// The op may be tried again, so a run must leave `bytes` as they are. If not, a run may take them away,
     /// and spares a copy of what may be large.
     pub keep: bool,
@@ -113,10 +117,24 @@ pub trait Dispenser: Send + Sync {
     fn run<'a>(&'a self, cycle: i64, scratch: &'a mut Scratch) -> Run<'a>;
 }
 
-/// A running op. `Ready` where nothing had to be awaited, so that such ops allocate nothing.
+/// A running op, to be awaited for what came back. `Ready` where nothing had to be awaited and `Flight` where the
+/// future is known, so that such ops allocate nothing.
 pub enum Run<'a> {
     Ready(Outcome),
     Pending(BoxFuture<'a, Outcome>),
+    Flight(mongodb::Flight<'a>),
+}
+
+impl Future for Run<'_> {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Outcome> {
+        match self.get_mut() {
+            Run::Ready(outcome) => Poll::Ready(std::mem::take(outcome)),
+            Run::Pending(running) => running.as_mut().poll(context),
+            Run::Flight(flight) => Pin::new(flight).poll(context),
+        }
+    }
 }
 
 /// What came back.

@@ -4,7 +4,7 @@ use super::cycles::Stride;
 use super::pace::ThreadPace;
 use super::watermark::Watermark;
 use super::{Fatal, JournalError, NamedTimer, Shared, error_names};
-use crate::adapters::{Failure, Outcome, Run, Scratch};
+use crate::adapters::{Failure, Outcome, Scratch};
 use crate::functions::Context;
 use crate::metrics::{Ending, Sample, Times};
 use crate::policy::{self, Decision};
@@ -175,10 +175,7 @@ impl<'a> Flight<'a> {
         }
         self.sent = Some(Instant::now());
         loop {
-            let mut outcome = match dispenser.run(cycle, scratch) {
-                Run::Ready(outcome) => outcome,
-                Run::Pending(running) => running.await,
-            };
+            let mut outcome = dispenser.run(cycle, scratch).await;
             let Some(failure) = outcome.failure.take() else { return Landing::Well(outcome) };
             self.decision = self.shared.decide(&failure);
             let retry = self.decision.retry && !self.decision.stop;

@@ -2,12 +2,14 @@
 
 use super::super::{Dispenser, Failure, Outcome, Run, Scratch};
 use super::defaults::{Choice, Defaults};
+use super::lane::{Flight, Lane, Letter, Summary, database_element};
 use super::uri::Secrets;
 use super::{failure, wrong_database_name};
 use crate::functions::Context;
 use crate::plan::{BindError, Checks, CommandTemplate, Expected, TextTemplate, extended_json};
 use ::mongodb::{Client, Database};
 use bson::{Bson, Document, RawDocument, RawDocumentBuf};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -19,17 +21,19 @@ pub(super) struct Shared {
     pub(super) database: Database,
     pub(super) defaults: Defaults,
     pub(super) secrets: Secrets,
+    /// Ops go this way, if there is one; else through the driver.
+    pub(super) lane: Option<Lane>,
 }
 
 /// Where the commands of an op go.
 enum Place {
-    /// Always there.
-    Fixed(Database),
+    /// Always there; with the element that names it.
+    Fixed(Database, Vec<u8>),
     /// To the database of this name, which depends on the cycle.
     Bound(TextTemplate),
 }
 
-pub(super) struct CommandDispenser {
+pub struct CommandDispenser {
     /// `block__op`.
     name: String,
     template: CommandTemplate,
@@ -42,6 +46,8 @@ pub(super) struct CommandDispenser {
     /// What the connection string adds, decided with the first command: where all holes are filled in place
     /// the keys of the command do not change.
     choice: OnceLock<Choice>,
+    /// Likewise.
+    traits: OnceLock<Traits>,
     /// Bytes of the longest command so far.
     longest: AtomicUsize,
 }
@@ -55,10 +61,14 @@ impl CommandDispenser {
         shared: Arc<Shared>,
         emits: bool,
     ) -> CommandDispenser {
+        let fixed = |database: Database| {
+            let element = database_element(database.name());
+            Place::Fixed(database, element)
+        };
         let place = match database {
-            None => Place::Fixed(shared.database.clone()),
+            None => fixed(shared.database.clone()),
             Some(text) => match text.literal() {
-                Some(name) => Place::Fixed(shared.client.database(name)),
+                Some(name) => fixed(shared.client.database(name)),
                 None => Place::Bound(text),
             },
         };
@@ -70,6 +80,7 @@ impl CommandDispenser {
             checks,
             shared,
             choice: OnceLock::new(),
+            traits: OnceLock::new(),
             longest: AtomicUsize::new(0),
         }
     }
@@ -84,24 +95,68 @@ impl CommandDispenser {
         }
     }
 
+    pub(super) fn secrets(&self) -> &Secrets {
+        &self.shared.secrets
+    }
+
     /// Prints a reply on a line of its own, as canonical extended JSON.
-    fn emit(&self, cycle: i64, reply: &Document) -> io::Result<()> {
-        let text = match reply.to_vec() {
-            Ok(bytes) => extended_json::canonical(&bytes).unwrap_or_default(),
-            Err(error) => error.to_string(),
-        };
+    fn emit(&self, cycle: i64, reply: &[u8]) -> io::Result<()> {
+        let text = extended_json::canonical(reply).unwrap_or_else(|error| error);
         writeln!(io::stdout().lock(), "{cycle}\t{}\t{text}", self.name)
     }
 
-    /// What is wrong with a reply that is ok.
-    fn failure_of(&self, expected: &Expected, reply: &Document) -> Option<Failure> {
-        if let Some(failure) = failure::of_partial_write(reply) {
-            return Some(failure);
+    /// Prints a reply, if replies are printed.
+    fn emit_if_asked(&self, cycle: i64, reply: impl FnOnce() -> Vec<u8>) -> Option<Failure> {
+        if !self.emits {
+            return None;
         }
-        let checks = self.checks.as_ref()?;
+        let error = self.emit(cycle, &reply()).err()?;
+        Some(Failure {
+            name: "WriteFailed".into(),
+            exception: Some("RuntimeException"),
+            message: format!("the reply cannot be printed: {error}"),
+            ..Failure::default()
+        })
+    }
+
+    /// What of a reply that is ok is not as expected.
+    fn unexpected(&self, expected: &Expected, reply: &RawDocument) -> Option<Failure> {
+        self.checks.as_ref()?.check(expected, reply).err().map(Failure::from)
+    }
+
+    /// What is wrong with a reply of the driver's that is ok.
+    fn failure_of(&self, expected: &Expected, reply: &Document) -> Option<Failure> {
+        let partial = reply.contains_key("writeErrors") || reply.contains_key("writeConcernError");
+        if !partial && self.checks.is_none() {
+            return None;
+        }
         // The driver hands out documents; what it read can be written.
-        let bytes = reply.to_vec().ok()?;
-        checks.check(expected, RawDocument::from_bytes(&bytes).ok()?).err().map(Failure::from)
+        let reply = RawDocumentBuf::try_from(reply).ok()?;
+        failure::of_partial_write(&reply).or_else(|| self.unexpected(expected, &reply))
+    }
+
+    /// What came back over a connection of the lane.
+    pub(super) fn read(&self, cycle: i64, expected: &Expected, reply: &RawDocument) -> Outcome {
+        let summary = Summary::of(reply);
+        let failure = summary.failure.map(|failure| self.explained(failure));
+        let failure = failure.or_else(|| self.unexpected(expected, reply));
+        let printed = self.emit_if_asked(cycle, || reply.as_bytes().to_vec());
+        Outcome {
+            bytes_sent: 0,
+            docs_returned: summary.returned,
+            docs_written: if writes(self.template.command()) { summary.n } else { 0 },
+            failure: failure.or(printed),
+        }
+    }
+
+    /// A failure with what there is to say about it for this op.
+    pub(super) fn explained(&self, mut failure: Failure) -> Failure {
+        if failure.name == "NamespaceExists" && self.template.command() == Some("create") {
+            failure
+                .message
+                .push_str("; drop it first with `tags=block:drop-collection`, or give another `database=`");
+        }
+        failure
     }
 
     async fn send(&self, cycle: i64, command: Vec<u8>, target: &str, expected: &Expected) -> Outcome {
@@ -122,7 +177,7 @@ impl CommandDispenser {
         };
         let bound;
         let database = match &self.place {
-            Place::Fixed(database) => database,
+            Place::Fixed(database, _) => database,
             Place::Bound(_) => {
                 bound = self.shared.client.database(target);
                 &bound
@@ -134,41 +189,108 @@ impl CommandDispenser {
         }
         match action.await {
             Ok(reply) => {
-                let mut failure = self.failure_of(expected, &reply);
-                if self.emits
-                    && let Err(error) = self.emit(cycle, &reply)
-                {
-                    failure.get_or_insert(Failure {
-                        name: "WriteFailed".into(),
-                        exception: Some("RuntimeException"),
-                        message: format!("the reply cannot be printed: {error}"),
-                        ..Failure::default()
-                    });
-                }
+                let failure = self.failure_of(expected, &reply);
+                let printed = self.emit_if_asked(cycle, || reply.to_vec().unwrap_or_default());
                 Outcome {
                     bytes_sent,
                     docs_returned: documents(&reply),
                     docs_written: written(self.template.command(), &reply),
-                    failure,
+                    failure: failure.or(printed),
                 }
             }
             Err(error) => {
-                let mut failure = failure::of_error(&error, &self.shared.secrets);
-                if failure.name == "NamespaceExists" && self.template.command() == Some("create") {
-                    failure.message.push_str(
-                        "; drop it first with `tags=block:drop-collection`, or give another `database=`",
-                    );
-                }
+                let failure = self.explained(failure::of_error(&error, &self.shared.secrets));
                 Outcome { bytes_sent, failure: Some(failure), ..Outcome::default() }
             }
         }
     }
+
+    /// What the lane is to send for the op that was bound.
+    fn letter<'a>(&'a self, scratch: &'a Scratch) -> Letter<'a> {
+        let Scratch { bytes: command, target, expected, .. } = scratch;
+        let traits = self.traits(command);
+        Letter {
+            command,
+            expected,
+            database: match &self.place {
+                Place::Fixed(_, element) => Cow::Borrowed(element),
+                Place::Bound(_) => Cow::Owned(database_element(target)),
+            },
+            reads: self.choice(command).read_preference,
+            unacknowledged: traits.writes_concern && unacknowledged(command),
+            sessions: traits.sessions,
+            compress: traits.compress,
+        }
+    }
+
+    fn traits(&self, command: &[u8]) -> Traits {
+        if self.template.is_fast() {
+            *self.traits.get_or_init(|| Traits::of(command))
+        } else {
+            Traits::of(command)
+        }
+    }
+}
+
+/// What follows from the keys of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Traits {
+    /// It is a write that says how it is acknowledged.
+    writes_concern: bool,
+    sessions: bool,
+    compress: bool,
+}
+
+/// Writes that may go unacknowledged.
+const QUIET_WRITES: &[&str] = &["insert", "update", "delete", "bulkWrite"];
+
+/// Commands that the driver sends without a session.
+const SESSIONLESS: &[&str] = &["killcursors", "parallelcollectionscan"];
+
+/// Commands that the protocol forbids to compress: those of connecting and authenticating.
+const UNCOMPRESSED: &[&str] = &[
+    "hello",
+    "ismaster",
+    "saslstart",
+    "saslcontinue",
+    "getnonce",
+    "authenticate",
+    "createuser",
+    "updateuser",
+    "copydbsaslstart",
+    "copydbgetnonce",
+    "copydb",
+];
+
+impl Traits {
+    fn of(command: &[u8]) -> Traits {
+        let command = RawDocument::from_bytes(command).ok();
+        let mut keys = command.into_iter().flat_map(RawDocument::iter_elements).map_while(Result::ok);
+        let name = keys.next().map(|it| it.key().as_str().to_owned()).unwrap_or_default();
+        let small = name.to_ascii_lowercase();
+        Traits {
+            writes_concern: QUIET_WRITES.contains(&name.as_str())
+                && keys.any(|it| it.key().as_str() == "writeConcern"),
+            sessions: !SESSIONLESS.contains(&small.as_str()),
+            compress: !UNCOMPRESSED.contains(&small.as_str()),
+        }
+    }
+}
+
+/// `writeConcern: { w: 0 }` without a journal.
+fn unacknowledged(command: &[u8]) -> bool {
+    let concern = RawDocument::from_bytes(command).ok().and_then(|it| it.get_document("writeConcern").ok());
+    concern.is_some_and(|concern| {
+        let none = concern.get("w").ok().flatten().and_then(failure::number) == Some(0);
+        none && !matches!(concern.get_bool("j"), Ok(true))
+    })
 }
 
 impl Dispenser for CommandDispenser {
     fn bind(&self, cycle: i64, context: &mut Context, scratch: &mut Scratch) -> Result<(), BindError> {
         let bytes = &mut scratch.bytes;
         // The driver may have taken the bytes of the last op: make room for this one at once.
+        scratch.thread = context.thread;
         bytes.clear();
         let longest = self.longest.load(Relaxed);
         bytes.reserve(longest);
@@ -189,6 +311,10 @@ impl Dispenser for CommandDispenser {
     }
 
     fn run<'a>(&'a self, cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
+        if let Some(lane) = &self.shared.lane {
+            let letter = self.letter(scratch);
+            return Run::Flight(Flight::new(self, lane, cycle, scratch.thread, letter));
+        }
         // The driver wants to own what it sends.
         let command = if scratch.keep { scratch.bytes.clone() } else { std::mem::take(&mut scratch.bytes) };
         Run::Pending(Box::pin(self.send(cycle, command, &scratch.target, &scratch.expected)))
@@ -240,9 +366,14 @@ pub(super) fn count_of(value: &Bson) -> Option<u64> {
     }
 }
 
+/// The reply's `n` is of documents written.
+fn writes(command: Option<&str>) -> bool {
+    matches!(command, Some("insert" | "update" | "delete"))
+}
+
 /// Documents that a reply says were written: `n` of a write command.
 fn written(command: Option<&str>, reply: &Document) -> u64 {
-    if !matches!(command, Some("insert" | "update" | "delete")) {
+    if !writes(command) {
         return 0;
     }
     reply.get("n").and_then(count_of).unwrap_or(0)

@@ -20,9 +20,10 @@
 
 use super::super::Failure;
 use super::codes;
+use super::lane::Fault;
 use super::uri::{Secrets, plain_words};
 use ::mongodb::error::{Error, ErrorKind};
-use bson::{Bson, Document, RawBsonRef, RawDocument};
+use bson::{RawBsonRef, RawDocument};
 use std::borrow::Cow;
 use std::io;
 
@@ -35,102 +36,151 @@ const NOT_PRIMARY: &[i32] = &[10058, 10107, 13435];
 const RECOVERING: &[i32] = &[91, 189, 11600, 11602, 13436];
 const MAX_TIME_EXPIRED: i32 = 50;
 
+/// Names of ours with the reference's names for the same.
+const OWN: &[(&str, &str)] = &[
+    ("ConnectionFailed", "MongoSocketOpenException"),
+    ("NetworkError", "MongoSocketReadException"),
+    ("NetworkTimeout", "MongoSocketReadTimeoutException"),
+    ("ServerSelectionTimeout", "MongoTimeoutException"),
+    ("PoolCleared", "MongoConnectionPoolClearedException"),
+    ("AuthenticationFailed", "MongoSecurityException"),
+    ("DnsFailed", "MongoSocketException"),
+    ("TlsFailed", "MongoSecurityException"),
+    ("InvalidCommand", "IllegalArgumentException"),
+    ("InvalidReply", "MongoInternalException"),
+    ("SessionsNotSupported", "MongoClientException"),
+    ("ClientClosed", "IllegalStateException"),
+    ("DriverError", "MongoException"),
+];
+
+/// A failure under one of the names that are ours.
+pub(super) fn own(name: &'static str, message: String) -> Failure {
+    let exception = OWN.iter().find(|(own, _)| *own == name).map(|(_, exception)| *exception);
+    Failure { name: Cow::Borrowed(name), exception, message, ..Failure::default() }
+}
+
 /// The failure that an error of the driver stands for.
 pub(super) fn of_error(error: &Error, secrets: &Secrets) -> Failure {
-    if let Some(failure) = refusal(error) {
-        return failure;
+    match error.kind.as_ref() {
+        // The server does not know the password, so its words stand as they are.
+        ErrorKind::Command(it) => return refused(it.code, &it.code_name, it.message.clone()),
+        // A reply without a code, which the driver cannot read as a refusal.
+        ErrorKind::InvalidResponse { .. } => {
+            if let Some(failure) = error.server_response().and_then(|reply| of_refusal(reply)) {
+                return failure;
+            }
+        }
+        _ => {}
     }
-    let (name, exception) = match error.kind.as_ref() {
-        ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => {
-            ("NetworkTimeout", "MongoSocketReadTimeoutException")
-        }
-        ErrorKind::Io(_) if error.contains_label(CONNECTION_NOT_UP) => {
-            ("ConnectionFailed", "MongoSocketOpenException")
-        }
-        ErrorKind::Io(_) => ("NetworkError", "MongoSocketReadException"),
-        ErrorKind::ServerSelection { .. } => ("ServerSelectionTimeout", "MongoTimeoutException"),
-        ErrorKind::ConnectionPoolCleared { .. } => ("PoolCleared", "MongoConnectionPoolClearedException"),
-        ErrorKind::Authentication { .. } => ("AuthenticationFailed", "MongoSecurityException"),
-        ErrorKind::DnsResolve { .. } => ("DnsFailed", "MongoSocketException"),
-        ErrorKind::InvalidTlsConfig { .. } => ("TlsFailed", "MongoSecurityException"),
-        ErrorKind::InvalidArgument { .. } => ("InvalidCommand", "IllegalArgumentException"),
-        ErrorKind::InvalidResponse { .. } | ErrorKind::Bson(_) => ("InvalidReply", "MongoInternalException"),
-        ErrorKind::SessionsNotSupported => ("SessionsNotSupported", "MongoClientException"),
-        ErrorKind::Shutdown => ("ClientClosed", "IllegalStateException"),
-        _ => ("DriverError", "MongoException"),
+    let name = match error.kind.as_ref() {
+        ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => "NetworkTimeout",
+        ErrorKind::Io(_) if error.contains_label(CONNECTION_NOT_UP) => "ConnectionFailed",
+        ErrorKind::Io(_) => "NetworkError",
+        ErrorKind::ServerSelection { .. } => "ServerSelectionTimeout",
+        ErrorKind::ConnectionPoolCleared { .. } => "PoolCleared",
+        ErrorKind::Authentication { .. } => "AuthenticationFailed",
+        ErrorKind::DnsResolve { .. } => "DnsFailed",
+        ErrorKind::InvalidTlsConfig { .. } => "TlsFailed",
+        ErrorKind::InvalidArgument { .. } => "InvalidCommand",
+        ErrorKind::InvalidResponse { .. } | ErrorKind::Bson(_) => "InvalidReply",
+        ErrorKind::SessionsNotSupported => "SessionsNotSupported",
+        ErrorKind::Shutdown => "ClientClosed",
+        _ => "DriverError",
     };
-    Failure {
-        name: Cow::Borrowed(name),
-        exception: Some(exception),
-        message: secrets.scrub(&words(&error.kind)),
-        ..Failure::default()
+    own(name, secrets.scrub(&words(&error.kind)))
+}
+
+/// The failure of an exchange on a connection of ours.
+pub(super) fn of_fault(fault: &Fault) -> Failure {
+    let name = match fault {
+        Fault::Io(cause) if cause.kind() == io::ErrorKind::TimedOut => "NetworkTimeout",
+        Fault::Io(_) | Fault::Closed | Fault::HalfReply => "NetworkError",
+        Fault::Cut => "PoolCleared",
+        Fault::Reply(_) => "InvalidReply",
+        Fault::Command(_) => "InvalidCommand",
+    };
+    own(name, fault.to_string())
+}
+
+/// The failure of a reply that is not ok, or is no reply; none if it is ok.
+pub(super) fn of_refusal(reply: &RawDocument) -> Option<Failure> {
+    match reply.get("ok").map(|ok| ok.map(number)) {
+        Ok(Some(Some(1))) => return None,
+        Ok(Some(Some(_))) => {}
+        Ok(Some(None)) => return Some(own("InvalidReply", "`ok` of the reply is not a number".to_owned())),
+        Ok(None) => return Some(own("InvalidReply", "missing 'ok' value in response".to_owned())),
+        Err(error) => return Some(own("InvalidReply", error.to_string())),
+    }
+    let text = |key| reply.get(key).ok().flatten().and_then(RawBsonRef::as_str);
+    let (message, code_name) = (text("errmsg"), text("codeName"));
+    match reply.get("code").ok().flatten().and_then(number) {
+        Some(code) => {
+            let message = message.unwrap_or_default().to_owned();
+            Some(refused(i32::try_from(code).unwrap_or(0), code_name.unwrap_or_default(), message))
+        }
+        None => Some(match message {
+            Some(message) => refused(0, code_name.unwrap_or("CommandFailed"), message.to_owned()),
+            None => own("InvalidReply", "the reply is neither ok nor says why".to_owned()),
+        }),
     }
 }
 
-/// The failure of a reply that is not ok. The server does not know the password, so its words stand as they
-/// are.
-fn refusal(error: &Error) -> Option<Failure> {
-    let (code, code_name, message) = match error.kind.as_ref() {
-        ErrorKind::Command(refused) => (refused.code, refused.code_name.as_str(), refused.message.clone()),
-        // A reply without a code, which the driver cannot read as a refusal.
-        ErrorKind::InvalidResponse { .. } => {
-            let reply: &RawDocument = error.server_response()?;
-            let text = |key| reply.get(key).ok().flatten().and_then(RawBsonRef::as_str);
-            let message = text("errmsg")?.to_owned();
-            (0, text("codeName").unwrap_or("CommandFailed"), message)
-        }
-        _ => return None,
-    };
+/// A whole number, however it is written.
+pub(super) fn number(value: RawBsonRef<'_>) -> Option<i64> {
+    match value {
+        RawBsonRef::Int32(n) => Some(i64::from(n)),
+        RawBsonRef::Int64(n) => Some(n),
+        RawBsonRef::Double(n) => Some(n as i64),
+        _ => None,
+    }
+}
+
+/// The server's own word about a failure is that it leads, or that it serves, no longer.
+pub(super) fn has_lost_its_role(failure: &Failure) -> bool {
+    let in_role = |code| NOT_PRIMARY.contains(&code) || RECOVERING.contains(&code);
+    !failure.partial && failure.code.is_some_and(in_role)
+}
+
+/// The failure of a command that the server refused.
+fn refused(code: i32, code_name: &str, message: String) -> Failure {
     let exception = match code {
         MAX_TIME_EXPIRED => "MongoExecutionTimeoutException",
         code if NOT_PRIMARY.contains(&code) => "MongoNotPrimaryException",
         code if RECOVERING.contains(&code) => "MongoNodeIsRecoveringException",
         _ => "MongoCommandException",
     };
-    Some(Failure {
+    Failure {
         name: name(code, Some(code_name)),
         code: Some(code).filter(|code| *code != 0),
         exception: Some(exception),
         message,
         ..Failure::default()
-    })
+    }
 }
 
 /// The failure of a reply that is ok but wrote only part, under the name of its first error.
-pub(super) fn of_partial_write(reply: &Document) -> Option<Failure> {
-    if let Some(Bson::Array(errors)) = reply.get("writeErrors")
-        && let Some(Bson::Document(first)) = errors.first()
-    {
+pub(super) fn of_partial_write(reply: &RawDocument) -> Option<Failure> {
+    let errors = reply.get_array("writeErrors").into_iter().flatten().filter_map(Result::ok);
+    let mut errors = errors.filter_map(RawBsonRef::as_document);
+    if let Some(first) = errors.next() {
         let (name, code, mut message) = named(first);
-        if errors.len() > 1 {
-            message.push_str(&format!(" (and {} more write errors)", errors.len() - 1));
+        let more = errors.count();
+        if more > 0 {
+            message.push_str(&format!(" (and {more} more write errors)"));
         }
         let exception = Some("MongoBulkWriteException");
-        return Some(Failure {
-            name,
-            code,
-            exception,
-            message,
-            partial: true,
-            documents: errors.len() as u64,
-        });
+        return Some(Failure { name, code, exception, message, partial: true, documents: more as u64 + 1 });
     }
-    let Some(Bson::Document(error)) = reply.get("writeConcernError") else {
-        return None;
-    };
+    let error = reply.get_document("writeConcernError").ok()?;
     let (name, code, message) = named(error);
     let exception = Some("MongoWriteConcernException");
     Some(Failure { name, code, exception, message, partial: true, documents: 0 })
 }
 
 /// Name, number and message of an error document in a reply.
-fn named(error: &Document) -> (Cow<'static, str>, Option<i32>, String) {
-    let code = match error.get("code") {
-        Some(Bson::Int32(code)) => *code,
-        Some(Bson::Int64(code)) => i32::try_from(*code).unwrap_or(0),
-        Some(Bson::Double(code)) => *code as i32,
-        _ => 0,
-    };
+fn named(error: &RawDocument) -> (Cow<'static, str>, Option<i32>, String) {
+    let code = error.get("code").ok().flatten().and_then(number);
+    let code = code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0);
     let message = error.get_str("errmsg").unwrap_or("the server gave no message").to_owned();
     (name(code, error.get_str("codeName").ok()), Some(code).filter(|code| *code != 0), message)
 }
@@ -148,12 +198,16 @@ fn name(code: i32, code_name: Option<&str>) -> Cow<'static, str> {
 
 /// What the driver says, without the parts that only its makers can read.
 pub(super) fn words(kind: &ErrorKind) -> String {
-    let words = plain(kind);
-    let no_port = match kind {
-        ErrorKind::Io(cause) => cause.kind() == io::ErrorKind::AddrNotAvailable,
-        _ => words.contains(NO_PORT),
-    };
-    if no_port { format!("{words}{}", no_port_left(super::super::local_ports())) } else { words }
+    with_advice(plain(kind))
+}
+
+/// What the system says of a connection, with what to do where we know it.
+pub(super) fn with_advice(words: String) -> String {
+    if words.contains(NO_PORT) {
+        format!("{words}{}", no_port_left(super::super::local_ports()))
+    } else {
+        words
+    }
 }
 
 /// What the system says where there is no port left, as the driver passes it on in texts.
@@ -200,7 +254,7 @@ fn server_errors(description: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bson::doc;
+    use bson::{RawDocumentBuf, doc};
     use std::sync::Arc;
 
     #[test]
@@ -231,7 +285,7 @@ mod tests {
                 "late",
             ),
         ] {
-            let failure = of_partial_write(&reply);
+            let failure = of_partial_write(&RawDocumentBuf::try_from(&reply).expect("a document"));
             assert_eq!(failure.as_ref().map(|f| f.name.as_ref()), name, "{reply}");
             assert!(failure.as_ref().is_none_or(|f| f.partial && f.message == message), "{failure:?}");
         }

@@ -9,6 +9,7 @@ mod codes;
 mod defaults;
 mod dispenser;
 mod failure;
+mod lane;
 mod uri;
 
 use super::{
@@ -26,6 +27,8 @@ use bson::{Bson, Document, doc};
 use defaults::Defaults;
 use dispenser::{CommandDispenser, Shared, count_of};
 use futures_util::future::BoxFuture;
+use lane::Lane;
+pub use lane::{Flight, read_reply};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use uri::Target;
@@ -51,6 +54,12 @@ pub static ROW: AdapterRow = AdapterRow {
             default: None,
             help: "`1` declares the Stable API, version 1, with each command",
         },
+        Parameter {
+            name: "lane",
+            default: Some("driver"),
+            help: "how ops reach the server: `wire` over connections of nbrs's own, which cost the client little, \
+                   `driver` through the official driver, `auto` whichever can do what the connection string asks",
+        },
     ],
     connect: |config| Box::pin(connect(config)),
     synthesise: None,
@@ -73,6 +82,12 @@ const WARM_UP: Duration = Duration::from_secs(60);
 
 // That a target is unreachable is said within 5 s, also where the server is silent.
 const _: () = assert!((PATIENCE.as_millis() + GRACE.as_millis() + LONGEST_CLOSE.as_millis()) < 5000);
+
+/// Connections of the driver where ops go another way.
+const ADMIN_CONNECTIONS: u32 = 2;
+
+/// Where `lane=` is not given.
+const DEFAULT_LANE: lane::Choice = lane::Choice::Driver;
 
 /// Used where neither `database=` nor the connection string names one.
 const DEFAULT_DATABASE: &str = "nbrs";
@@ -110,7 +125,10 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     };
     let patience = options.server_selection_timeout.unwrap_or(PATIENCE) + GRACE;
     tune(&mut options, config.threads);
-    let settings = settings(&options, &database, config.threads);
+    let asked = options.clone();
+    let (lane, told) = lane(parameter("lane"), &mut options, config.threads, &shown)?;
+    let mut settings = settings(&asked, &database, config.threads, lane.is_some());
+    settings.push(("lane".to_owned(), told));
     let user = options.credential.as_ref().and_then(|credential| {
         Some((credential.username.clone()?, credential.source.clone().unwrap_or_else(|| "admin".to_owned())))
     });
@@ -129,8 +147,13 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
             secrets.scrub(&failure::words(&error.kind))
         ))
     })?;
-    let shared =
-        Arc::new(Shared { client: client.clone(), database: client.database(&database), defaults, secrets });
+    let shared = Arc::new(Shared {
+        client: client.clone(),
+        database: client.database(&database),
+        defaults,
+        secrets,
+        lane,
+    });
     let mut adapter = MongoAdapter {
         client,
         aside: OnceLock::new(),
@@ -149,6 +172,35 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     }
     adapter.facts = adapter.ask(balanced, settings, patience).await;
     Ok(Arc::new(adapter))
+}
+
+/// The lane of ops, if it is not the driver's, and what the header says of it. In the wire lane the driver has no
+/// connections to bring up.
+fn lane(
+    asked: Option<&str>,
+    options: &mut ClientOptions,
+    threads: usize,
+    shown: &str,
+) -> Result<(Option<Lane>, String), AdapterError> {
+    let asked = asked.map_or(Ok(DEFAULT_LANE), lane::Choice::parse).map_err(AdapterError::Configuration)?;
+    let obstacle = lane::obstacle(options);
+    match (asked, obstacle) {
+        (lane::Choice::Driver, _) => Ok((None, "driver (the official driver)".to_owned())),
+        (lane::Choice::Auto, Some(obstacle)) => {
+            Ok((None, format!("driver (the official driver), for the wire lane cannot be used: {obstacle}")))
+        }
+        (lane::Choice::Wire, Some(obstacle)) => Err(AdapterError::Configuration(format!(
+            "lane=wire cannot be used with connection={shown}: {obstacle}; use lane=driver"
+        ))),
+        (lane::Choice::Auto | lane::Choice::Wire, None) => {
+            let patience = options.server_selection_timeout.unwrap_or(PATIENCE);
+            let lane = Lane::new(options, threads.max(1), patience)
+                .map_err(|error| AdapterError::Configuration(format!("connection={shown}: {error}")))?;
+            options.sdam_event_handler = Some(lane.listener());
+            (options.min_pool_size, options.max_pool_size) = (Some(0), Some(ADMIN_CONNECTIONS));
+            Ok((Some(lane), "wire (connections of nbrs's own)".to_owned()))
+        }
+    }
 }
 
 /// The database of all commands that do not name their own.
@@ -196,13 +248,16 @@ fn tune(options: &mut ClientOptions, threads: usize) {
     options.driver_info = Some(DriverInfo::builder().name("nbrs").version(version).build());
 }
 
-/// What is in effect, for the header.
-fn settings(options: &ClientOptions, database: &str, threads: usize) -> Vec<(String, String)> {
+/// What is in effect, for the header. `wire`: ops take the wire lane.
+fn settings(options: &ClientOptions, database: &str, threads: usize, wire: bool) -> Vec<(String, String)> {
     let server = || "the server's default".to_owned();
     let mut settings = vec![("database", database.to_owned())];
     let write_concern = options.write_concern.as_ref().map(|concern| {
         let mut parts = Vec::new();
         match &concern.w {
+            Some(Acknowledgment::Nodes(0)) if wire => {
+                parts.push("w:0, unacknowledged (such writes are timed until they are sent; no reply comes)".to_owned());
+            }
             // The driver waits for a reply to every command, so such a write is timed like any other.
             Some(Acknowledgment::Nodes(0)) => parts.push(
                 "w:0, unacknowledged (the reply is awaited and timed, but does not say whether it was written)"
@@ -327,7 +382,28 @@ impl MongoAdapter {
         })
     }
 
+    async fn warm_lane_up(&self, lane: &Lane) -> Result<(), AdapterError> {
+        match tokio::time::timeout(WARM_UP, lane.warm_up(&self.shared.secrets)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(failure)) => Err(AdapterError::Unreachable(format!(
+                "{} cannot be used: {}: {}",
+                self.shown, failure.name, failure.message
+            ))),
+            Err(_) => Err(self.not_up_in_time()),
+        }
+    }
+
+    fn not_up_in_time(&self) -> AdapterError {
+        AdapterError::Unreachable(format!(
+            "{}: the connections of the pool are not up within {WARM_UP:?}",
+            self.shown
+        ))
+    }
+
     async fn shut_down(&self) {
+        if let Some(lane) = &self.shared.lane {
+            let _ = tokio::time::timeout(LONGEST_CLOSE / 2, lane.close(&self.client)).await;
+        }
         // What is still in flight was given up by whoever closes us: it is not waited for.
         let aside = self.aside.get().cloned().map(|client| client.shutdown().immediate(true));
         let closing = self.client.clone().shutdown().immediate(true);
@@ -340,7 +416,7 @@ impl MongoAdapter {
                 None => closing.await,
             }
         };
-        let _ = tokio::time::timeout(LONGEST_CLOSE, both).await;
+        let _ = tokio::time::timeout(LONGEST_CLOSE / 2, both).await;
     }
 }
 
@@ -399,6 +475,9 @@ impl Adapter for MongoAdapter {
 
     fn warm_up(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         Box::pin(async {
+            if let Some(lane) = &self.shared.lane {
+                return self.warm_lane_up(lane).await;
+            }
             let filled = tokio::time::timeout(WARM_UP, async {
                 self.client.warm_connection_pool().await;
                 // The driver keeps to itself why connections failed; the next command is told.
@@ -407,10 +486,7 @@ impl Adapter for MongoAdapter {
             match filled.await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(error)) => Err(self.unreachable(&error, WARM_UP)),
-                Err(_) => Err(AdapterError::Unreachable(format!(
-                    "{}: the connections of the pool are not up within {WARM_UP:?}",
-                    self.shown
-                ))),
+                Err(_) => Err(self.not_up_in_time()),
             }
         })
     }
