@@ -6,12 +6,12 @@
 mod compose;
 mod resolve;
 
-pub use crate::functions::EvalError;
+pub use crate::functions::{Eval, EvalError};
 
-use crate::functions::{self, Chain, Context, Function, Nested, Type};
+use crate::functions::{Chain, Context, Function, Nested, Produce, Type};
 use crate::recipe;
 use crate::span::{Diagnostic, Text};
-use crate::value::{self, Value};
+use crate::value::Value;
 use bson::spec::ElementType;
 use std::fmt;
 use std::sync::Arc;
@@ -104,30 +104,16 @@ impl Program {
     }
 
     /// The value for `cycle`.
-    pub fn eval(&self, cycle: i64, context: &mut Context) -> Result<Value, EvalError> {
-        let value = match &self.0.chain {
-            Chain::Long(f) => f(cycle, context).map(Value::Long),
-            Chain::Int(f) => f(cycle, context).map(Value::Int),
-            Chain::Double(f) => f(cycle, context).map(Value::Double),
-            Chain::Object(f) => f.value(cycle, context),
-        };
-        value.map_err(|error| *error)
+    pub fn eval(&self, cycle: i64, context: &mut Context) -> Eval<Value> {
+        self.0.chain.value(cycle, context)
     }
 
     /// Appends the text of the value for `cycle` (as Java prints it, UTF-8), without making the value where
     /// it can. On an error `out` may hold a part.
-    pub fn write_text(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Result<(), EvalError> {
-        let written = match &self.0.chain {
-            Chain::Long(f) => f(cycle, context).map(|v| value::write_long(v, out)),
-            Chain::Int(f) => f(cycle, context).map(|v| value::write_long(i64::from(v), out)),
-            Chain::Double(f) => f(cycle, context).map(|v| value::write_double(v, out)),
-            Chain::Object(f) => f.write(cycle, context, out),
-        };
-        written.map_err(|error| *error)
+    pub fn write_text(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
+        self.0.chain.write(cycle, context, out)
     }
-}
 
-impl Program {
     /// Appends the BSON of the value for `cycle`, without type and key; gives its type, None for a field to
     /// be left out. On an error `out` may hold a part.
     pub fn write_bson(
@@ -135,12 +121,8 @@ impl Program {
         cycle: i64,
         context: &mut Context,
         out: &mut Vec<u8>,
-    ) -> Result<Option<ElementType>, EvalError> {
-        let written = match &self.0.chain {
-            Chain::Object(f) => f.write_bson(cycle, context, out),
-            _ => return functions::bson_of(&self.eval(cycle, context)?, out).map_err(|error| *error),
-        };
-        written.map_err(|error| *error)
+    ) -> Eval<Option<ElementType>> {
+        self.0.chain.write_bson(cycle, context, out)
     }
 }
 
@@ -191,6 +173,7 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::functions;
 
     fn compile(recipe: &str) -> Result<Program, Diagnostic> {
         Program::compile(&Text::of_source("recipe", recipe)).map(|compiled| compiled.program)

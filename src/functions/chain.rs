@@ -15,17 +15,37 @@ use std::sync::Arc;
 /// A function of the cycle number.
 #[derive(Clone)]
 pub enum Chain {
-    Long(Map<i64, i64>),
+    Long(Steps),
     Int(Map<i64, i32>),
     Double(Map<i64, f64>),
     Object(Producer<i64>),
 }
 
+/// Functions from long to long, one after the other in one loop: a call for each, and none between them.
+#[derive(Clone)]
+pub struct Steps(Vec<Map<i64, i64>>);
+
+impl Steps {
+    #[inline]
+    fn run(&self, cycle: i64, context: &mut Context) -> Eval<i64> {
+        let mut value = cycle;
+        for step in &self.0 {
+            value = step(value, context)?;
+        }
+        Ok(value)
+    }
+}
+
 impl Chain {
+    /// The cycle number itself.
+    pub fn cycle() -> Chain {
+        Chain::Long(Steps(Vec::new()))
+    }
+
     /// A chain of one function; None if that takes no long.
     pub fn of(first: &Function) -> Option<Chain> {
         Some(match first.clone() {
-            Function::LongToLong(f) => Chain::Long(f),
+            Function::LongToLong(f) => Chain::Long(Steps(vec![f])),
             Function::LongToInt(f) => Chain::Int(f),
             Function::LongToDouble(f) => Chain::Double(f),
             Function::LongToObject(f) => Chain::Object(f),
@@ -35,148 +55,178 @@ impl Chain {
 
     /// This chain, whose last function is declared to give `previous`, and then `next`.
     pub fn then(self, previous: Type, next: &Nested) -> Chain {
-        then(self, previous, next)
+        match next.function.clone() {
+            Function::LongToLong(g) => Chain::Long(match self {
+                Chain::Long(mut steps) => {
+                    steps.0.push(g);
+                    steps
+                }
+                chain => Steps(vec![after_long(chain, g)]),
+            }),
+            // A double is cut to 32 bits on its way into a function from long to int.
+            Function::LongToInt(g) => Chain::Int(match self {
+                Chain::Double(f) => g.after(move |cycle, context| Ok(i64::from(f(cycle, context)? as i32))),
+                chain => after_long(chain, g),
+            }),
+            Function::LongToDouble(g) => Chain::Double(after_long(self, g)),
+            Function::LongToObject(g) => Chain::Object(after_long(self, g)),
+            Function::IntToInt(g) => Chain::Int(after_int(self, g)),
+            Function::IntToLong(g) => Chain::Long(Steps(vec![after_int(self, g)])),
+            Function::IntToDouble(g) => Chain::Double(after_int(self, g)),
+            Function::IntToObject(g) => Chain::Object(after_int(self, g)),
+            Function::DoubleToLong(g) => Chain::Long(Steps(vec![after_double(self, g)])),
+            Function::DoubleToInt(g) => Chain::Int(after_double(self, g)),
+            Function::DoubleToDouble(g) => Chain::Double(after_double(self, g)),
+            Function::DoubleToObject(g) => Chain::Object(after_double(self, g)),
+            Function::ObjectToObject(transform) => {
+                let wanted = (!previous.is_assignable(next.input, true)).then_some(next.input);
+                Chain::Object(Arc::new(Transformed { chain: self, transform, wanted }))
+            }
+        }
     }
 }
 
-fn then(chain: Chain, previous: Type, next: &Nested) -> Chain {
-    match &next.function {
-        Function::LongToLong(g) => Chain::Long(after_long(chain, g.clone())),
-        // A double is cut to 32 bits on its way into a function from long to int.
-        Function::LongToInt(g) => Chain::Int(match chain {
-            Chain::Double(f) => map(f, |v| Ok(i64::from(v as i32)), g.clone()),
-            chain => after_long(chain, g.clone()),
-        }),
-        Function::LongToDouble(g) => Chain::Double(after_long(chain, g.clone())),
-        Function::LongToObject(g) => Chain::Object(match chain {
-            Chain::Long(f) => produce(f, Ok, g.clone()),
-            Chain::Int(f) => produce(f, |v| Ok(i64::from(v)), g.clone()),
-            Chain::Double(f) => produce(f, |v| Ok(v as i64), g.clone()),
-            Chain::Object(f) => produce(read(f), |v| Ok(v as i64), g.clone()),
-        }),
-        Function::IntToInt(g) => Chain::Int(after_int(chain, g.clone())),
-        Function::IntToLong(g) => Chain::Long(after_int(chain, g.clone())),
-        Function::IntToDouble(g) => Chain::Double(after_int(chain, g.clone())),
-        Function::IntToObject(g) => Chain::Object(match chain {
-            Chain::Long(f) => produce(f, |v| Ok(v as i32), g.clone()),
-            Chain::Int(f) => produce(f, Ok, g.clone()),
-            Chain::Double(f) => produce(f, |v| Ok(v as i32), g.clone()),
-            Chain::Object(f) => produce(read(f), |v| Ok(v as i32), g.clone()),
-        }),
-        Function::DoubleToLong(g) => Chain::Long(after_double(chain, g.clone())),
-        Function::DoubleToInt(g) => Chain::Int(after_double(chain, g.clone())),
-        Function::DoubleToDouble(g) => Chain::Double(after_double(chain, g.clone())),
-        Function::DoubleToObject(g) => Chain::Object(match chain {
-            Chain::Long(f) => produce(f, |v| Ok(v as f64), g.clone()),
-            Chain::Int(f) => produce(f, |v| Ok(f64::from(v)), g.clone()),
-            Chain::Double(f) => produce(f, Ok, g.clone()),
-            Chain::Object(f) => produce(read(f), Ok, g.clone()),
-        }),
-        Function::ObjectToObject(g) => Chain::Object(transform(chain, previous, next.input, g.clone())),
+impl Produce<i64> for Chain {
+    #[inline]
+    fn value(&self, cycle: i64, context: &mut Context) -> Eval<Value> {
+        match self {
+            Chain::Long(f) => f.run(cycle, context).map(Value::Long),
+            Chain::Int(f) => f(cycle, context).map(Value::Int),
+            Chain::Double(f) => f(cycle, context).map(Value::Double),
+            Chain::Object(f) => f.value(cycle, context),
+        }
+    }
+
+    #[inline]
+    fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
+        match self {
+            Chain::Long(f) => value::write_long(f.run(cycle, context)?, out),
+            Chain::Int(f) => value::write_long(i64::from(f(cycle, context)?), out),
+            Chain::Double(f) => value::write_double(f(cycle, context)?, out),
+            Chain::Object(f) => return f.write(cycle, context, out),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        // As `bson_of` would, without the value in between.
+        let element_type = match self {
+            Chain::Long(f) => {
+                out.extend_from_slice(&f.run(cycle, context)?.to_le_bytes());
+                ElementType::Int64
+            }
+            Chain::Int(f) => {
+                out.extend_from_slice(&f(cycle, context)?.to_le_bytes());
+                ElementType::Int32
+            }
+            Chain::Double(f) => {
+                out.extend_from_slice(&f(cycle, context)?.to_le_bytes());
+                ElementType::Double
+            }
+            Chain::Object(f) => return f.write_bson(cycle, context, out),
+        };
+        Ok(Some(element_type))
     }
 }
 
-/// `f`, a conversion, and `g`, in one call each.
-fn map<A: 'static, B: 'static, C: 'static>(
-    f: Map<i64, A>,
-    convert: impl Fn(A) -> Eval<B> + Send + Sync + 'static,
-    g: Map<B, C>,
-) -> Map<i64, C> {
-    Arc::new(move |cycle, context| g(convert(f(cycle, context)?)?, context))
+/// A function that can stand behind others, in one call.
+trait After<B> {
+    type Whole;
+
+    /// This function of what `input` makes of the cycle.
+    fn after(self, input: impl Fn(i64, &mut Context) -> Eval<B> + Send + Sync + 'static) -> Self::Whole;
 }
 
-fn after_long<C: 'static>(chain: Chain, g: Map<i64, C>) -> Map<i64, C> {
+impl<B: 'static, C: 'static> After<B> for Map<B, C> {
+    type Whole = Map<i64, C>;
+
+    fn after(self, input: impl Fn(i64, &mut Context) -> Eval<B> + Send + Sync + 'static) -> Map<i64, C> {
+        Arc::new(move |cycle, context| self(input(cycle, context)?, context))
+    }
+}
+
+impl<B: 'static> After<B> for Producer<B> {
+    type Whole = Producer<i64>;
+
+    fn after(self, input: impl Fn(i64, &mut Context) -> Eval<B> + Send + Sync + 'static) -> Producer<i64> {
+        Arc::new(Behind { input, g: self })
+    }
+}
+
+/// A producer behind a function.
+struct Behind<F, B> {
+    input: F,
+    g: Producer<B>,
+}
+
+impl<F: Fn(i64, &mut Context) -> Eval<B> + Send + Sync, B> Produce<i64> for Behind<F, B> {
+    fn value(&self, cycle: i64, context: &mut Context) -> Eval<Value> {
+        self.g.value((self.input)(cycle, context)?, context)
+    }
+
+    fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
+        self.g.write((self.input)(cycle, context)?, context, out)
+    }
+
+    fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        self.g.write_bson((self.input)(cycle, context)?, context, out)
+    }
+}
+
+fn after_long<G: After<i64>>(chain: Chain, g: G) -> G::Whole {
     match chain {
-        Chain::Long(f) => map(f, Ok, g),
-        Chain::Int(f) => map(f, |v| Ok(i64::from(v)), g),
-        Chain::Double(f) => map(f, |v| Ok(v as i64), g),
-        Chain::Object(f) => map(read(f), |v| Ok(v as i64), g),
+        Chain::Long(f) => g.after(move |cycle, context| f.run(cycle, context)),
+        Chain::Int(f) => g.after(move |cycle, context| Ok(i64::from(f(cycle, context)?))),
+        Chain::Double(f) => g.after(move |cycle, context| Ok(f(cycle, context)? as i64)),
+        Chain::Object(f) => g.after(move |cycle, context| Ok(read(&*f, cycle, context)? as i64)),
     }
 }
 
-fn after_int<C: 'static>(chain: Chain, g: Map<i32, C>) -> Map<i64, C> {
+fn after_int<G: After<i32>>(chain: Chain, g: G) -> G::Whole {
     match chain {
-        Chain::Long(f) => map(f, |v| Ok(v as i32), g),
-        Chain::Int(f) => map(f, Ok, g),
-        Chain::Double(f) => map(f, |v| Ok(v as i32), g),
-        Chain::Object(f) => map(read(f), |v| Ok(v as i32), g),
+        Chain::Long(f) => g.after(move |cycle, context| Ok(f.run(cycle, context)? as i32)),
+        Chain::Int(f) => g.after(move |cycle, context| f(cycle, context)),
+        Chain::Double(f) => g.after(move |cycle, context| Ok(f(cycle, context)? as i32)),
+        Chain::Object(f) => g.after(move |cycle, context| Ok(read(&*f, cycle, context)? as i32)),
     }
 }
 
-fn after_double<C: 'static>(chain: Chain, g: Map<f64, C>) -> Map<i64, C> {
+fn after_double<G: After<f64>>(chain: Chain, g: G) -> G::Whole {
     match chain {
-        Chain::Long(f) => map(f, |v| Ok(v as f64), g),
-        Chain::Int(f) => map(f, |v| Ok(f64::from(v)), g),
-        Chain::Double(f) => map(f, Ok, g),
-        Chain::Object(f) => map(read(f), Ok, g),
+        Chain::Long(f) => g.after(move |cycle, context| Ok(f.run(cycle, context)? as f64)),
+        Chain::Int(f) => g.after(move |cycle, context| Ok(f64::from(f(cycle, context)?))),
+        Chain::Double(f) => g.after(move |cycle, context| f(cycle, context)),
+        Chain::Object(f) => g.after(move |cycle, context| read(&*f, cycle, context)),
     }
 }
 
 /// The number that the text of a value reads as.
-fn read(f: Producer<i64>) -> Map<i64, f64> {
-    Arc::new(move |cycle, context| {
-        let value = f.value(cycle, context)?;
-        match &value {
-            // What printing and reading gives, without doing either.
-            Value::Int(int) => return Ok(f64::from(*int)),
-            Value::Long(long) => return Ok(*long as f64),
-            Value::Double(double) => return Ok(*double),
-            Value::Null => return Err(EvalError::boxed("NullPointerException", "there is no value to read")),
-            _ => {}
-        }
-        let mut text = Vec::new();
-        value.write_text(&mut text);
-        let text = String::from_utf8_lossy(&text);
-        value::parse_double(&text)
-            .ok_or_else(|| EvalError::boxed("NumberFormatException", format!("{text:?} is not a number")))
-    })
-}
-
-/// A producer behind a function between primitives.
-struct Behind<A, B, F> {
-    f: Map<i64, A>,
-    convert: F,
-    g: Producer<B>,
-}
-
-impl<A, B, F: Fn(A) -> Eval<B> + Send + Sync> Produce<i64> for Behind<A, B, F> {
-    fn value(&self, cycle: i64, context: &mut Context) -> Eval<Value> {
-        self.g.value((self.convert)((self.f)(cycle, context)?)?, context)
+fn read(f: &dyn Produce<i64>, cycle: i64, context: &mut Context) -> Eval<f64> {
+    let value = f.value(cycle, context)?;
+    match &value {
+        // What printing and reading gives, without doing either.
+        Value::Int(int) => return Ok(f64::from(*int)),
+        Value::Long(long) => return Ok(*long as f64),
+        Value::Double(double) => return Ok(*double),
+        Value::Null => return Err(EvalError::boxed("NullPointerException", "there is no value to read")),
+        _ => {}
     }
-
-    fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
-        self.g.write((self.convert)((self.f)(cycle, context)?)?, context, out)
-    }
-
-    fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
-        self.g.write_bson((self.convert)((self.f)(cycle, context)?)?, context, out)
-    }
+    let text = value.text();
+    value::parse_double(&text).ok_or_else(|| EvalError::no_number(&text, "number"))
 }
 
-fn produce<A: 'static, B: 'static>(
-    f: Map<i64, A>,
-    convert: impl Fn(A) -> Eval<B> + Send + Sync + 'static,
-    g: Producer<B>,
-) -> Producer<i64> {
-    Arc::new(Behind { f, convert, g })
-}
-
-/// A transform behind a chain: `value` makes the chain's value, `write` appends its text.
-struct Transformed<V, W> {
-    make: V,
-    append: W,
+/// A transform behind a chain.
+struct Transformed {
+    chain: Chain,
     transform: Transform,
     /// The class that the value must have: checked where the chain does not promise it.
     wanted: Option<Type>,
 }
 
-impl<V, W> Produce<i64> for Transformed<V, W>
-where
-    V: Fn(i64, &mut Context) -> Eval<Value> + Send + Sync,
-    W: Fn(i64, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync,
-{
+impl Produce<i64> for Transformed {
     fn value(&self, cycle: i64, context: &mut Context) -> Eval<Value> {
-        let value = (self.make)(cycle, context)?;
+        let value = self.chain.value(cycle, context)?;
         check_class(&value, self.wanted)?;
         self.transform.value(value, context)
     }
@@ -185,7 +235,7 @@ where
         match (&self.transform, self.wanted) {
             (Transform::Text(rewrite), None) => {
                 let from = out.len();
-                (self.append)(cycle, context, out)?;
+                self.chain.write(cycle, context, out)?;
                 rewrite(out, from, context)
             }
             _ => {
@@ -212,60 +262,7 @@ fn check_class(value: &Value, wanted: Option<Type>) -> Eval<()> {
         _ => true,
     };
     match wanted {
-        Some(wanted) if !is_it => {
-            Err(EvalError::boxed("ClassCastException", format!("{} is not a {wanted}", value.type_name())))
-        }
+        Some(wanted) if !is_it => Err(EvalError::wrong_class(value, &wanted.to_string())),
         _ => Ok(()),
-    }
-}
-
-fn transform(chain: Chain, previous: Type, input: Type, transform: Transform) -> Producer<i64> {
-    let wanted = (!previous.is_assignable(input, true)).then_some(input);
-    match chain {
-        Chain::Long(f) => {
-            let g = f.clone();
-            Arc::new(Transformed {
-                make: move |cycle, context: &mut Context| Ok(Value::Long(f(cycle, context)?)),
-                append: move |cycle, context: &mut Context, out: &mut Vec<u8>| {
-                    value::write_long(g(cycle, context)?, out);
-                    Ok(())
-                },
-                transform,
-                wanted,
-            })
-        }
-        Chain::Int(f) => {
-            let g = f.clone();
-            Arc::new(Transformed {
-                make: move |cycle, context: &mut Context| Ok(Value::Int(f(cycle, context)?)),
-                append: move |cycle, context: &mut Context, out: &mut Vec<u8>| {
-                    value::write_long(i64::from(g(cycle, context)?), out);
-                    Ok(())
-                },
-                transform,
-                wanted,
-            })
-        }
-        Chain::Double(f) => {
-            let g = f.clone();
-            Arc::new(Transformed {
-                make: move |cycle, context: &mut Context| Ok(Value::Double(f(cycle, context)?)),
-                append: move |cycle, context: &mut Context, out: &mut Vec<u8>| {
-                    value::write_double(g(cycle, context)?, out);
-                    Ok(())
-                },
-                transform,
-                wanted,
-            })
-        }
-        Chain::Object(f) => {
-            let g = f.clone();
-            Arc::new(Transformed {
-                make: move |cycle, context: &mut Context| f.value(cycle, context),
-                append: move |cycle, context: &mut Context, out: &mut Vec<u8>| g.write(cycle, context, out),
-                transform,
-                wanted,
-            })
-        }
     }
 }

@@ -3,7 +3,7 @@
 use super::chain::Chain;
 use super::samplers::AliasTable;
 use super::{
-    Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Map, Nested,
+    Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Nested,
     Overload, Refusal, Type, adapt, forms, ranges,
 };
 use crate::value::Value;
@@ -129,10 +129,8 @@ static FLOW: FunctionRow = FunctionRow {
             previous = next.output;
         }
         Ok(match chain {
-            Chain::Long(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Long)),
-            Chain::Int(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Int)),
-            Chain::Double(f) => Function::long_to_object(move |v, context| f(v, context).map(Value::Double)),
             Chain::Object(f) => Function::LongToObject(f),
+            chain => Function::LongToObject(Arc::new(chain)),
         })
     })],
     ..FunctionRow::NEW
@@ -143,7 +141,6 @@ fn start(first: &Nested) -> Result<Chain, Refusal> {
     if let Some(chain) = Chain::of(&first.function) {
         return Ok(chain);
     }
-    let as_it_is: Map<i64, i64> = Arc::new(|v, _: &mut Context| Ok(v));
     let chain = match first.function {
         Function::IntToInt(_)
         | Function::IntToLong(_)
@@ -151,7 +148,7 @@ fn start(first: &Nested) -> Result<Chain, Refusal> {
         | Function::IntToObject(_) => {
             Chain::Int(Arc::new(|v, _: &mut Context| Ok((v % i64::from(i32::MAX)) as i32)))
         }
-        _ => Chain::Long(as_it_is),
+        _ => Chain::cycle(),
     };
     let given = if let Chain::Int(_) = chain { Type::Int } else { Type::Long };
     if !first.input.is_primitive() && !given.may_be(first.input) {

@@ -27,12 +27,12 @@ pub trait Produce<I>: Send + Sync {
 }
 
 /// The BSON of a value, or the cycle's error.
-pub(crate) fn bson_of(value: &Value, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+pub(super) fn bson_of(value: &Value, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
     value.write_bson(out).map_err(|message| EvalError::boxed("CodecConfigurationException", message))
 }
 
 /// Appends a BSON string of what `write` appends.
-pub(crate) fn bson_text(
+pub(super) fn bson_text(
     out: &mut Vec<u8>,
     write: impl FnOnce(&mut Vec<u8>) -> Eval<()>,
 ) -> Eval<Option<ElementType>> {

@@ -1,11 +1,12 @@
 //! Texts that many slices are cut from: the image of `CharBufImage`, the text of a file.
 
-use super::function::Produce;
+use super::function::{Produce, bson_text};
 use super::{
     Argument, Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow,
     Map, Overload, Producer, Refusal, Type, hash,
 };
 use crate::value::Value;
+use bson::spec::ElementType;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -398,11 +399,20 @@ impl Slices {
             )
         })?;
         let length = length.min(units);
-        // The hash has 31 bits; so have the places of a slice.
-        let start = hash::int(v) as usize % (units - length + 1);
+        // An image has an int of units, so that this is a division of 32 bits: the shorter one.
+        let places = u32::try_from(units - length + 1).unwrap_or(u32::MAX);
+        let start = (hash::int(v) as u32 % places) as usize;
         self.image.cut(start, length).map(|cut| cut.bytes).ok_or_else(|| {
             EvalError::boxed("IndexOutOfBoundsException", format!("no {length} characters at {start}"))
         })
+    }
+
+    /// The slice's UTF-8. Whether it begins and ends with a character is not asked: that would wait for the
+    /// image's memory before the copy does.
+    #[inline]
+    fn bytes(&self, v: i64, context: &mut Context) -> Eval<&[u8]> {
+        let range = self.range(v, context)?;
+        Ok(self.image.text.as_bytes().get(range).unwrap_or_default())
     }
 }
 
@@ -413,9 +423,12 @@ impl Produce<i64> for Slices {
     }
 
     fn write(&self, v: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
-        let range = self.range(v, context)?;
-        out.extend_from_slice(self.image.text.get(range).unwrap_or_default().as_bytes());
+        out.extend_from_slice(self.bytes(v, context)?);
         Ok(())
+    }
+
+    fn write_bson(&self, v: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
+        bson_text(out, |out| self.write(v, context, out))
     }
 }
 

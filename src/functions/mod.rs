@@ -47,7 +47,6 @@ mod zone;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
 pub use chain::Chain;
-pub(crate) use function::bson_of;
 pub use function::{Function, Map, Produce, Producer, Transform};
 pub use names::{is_known_to_reference, why_refused};
 pub use types::{Match, Type};

@@ -309,18 +309,18 @@ impl Filler<'_> {
         }
     }
 
-    fn failed(&self, slot: usize, source: EvalError) -> Stop {
+    fn failed(&self, slot: usize, source: Box<EvalError>) -> Stop {
         Stop::Failed(BindError::Eval {
             op: self.template.op.to_string(),
             cycle: self.cycle,
             recipe: self.template.slots[slot].program.recipe().to_owned(),
-            source,
+            source: *source,
         })
     }
 
     fn other_kind(&self, slot: usize, value: &Value) -> Stop {
         let message = format!("the binding yields {} where it promised another kind", value.type_name());
-        self.failed(slot, EvalError { name: "ClassCastException", message })
+        self.failed(slot, EvalError::boxed("ClassCastException", message))
     }
 
     /// The value of a slot, the same for every hole of a cycle.
@@ -402,7 +402,7 @@ impl Filler<'_> {
         if self.template.kept[slot].is_some() {
             let written = self.value(slot)?.write_bson(self.out);
             return written.map_err(|message| {
-                self.failed(slot, EvalError { name: "CodecConfigurationException", message })
+                self.failed(slot, EvalError::boxed("CodecConfigurationException", message))
             });
         }
         let program = &self.template.slots[slot].program;

@@ -131,7 +131,7 @@ impl TextTemplate {
                         op: self.op.to_string(),
                         cycle,
                         recipe: program.recipe().to_owned(),
-                        source,
+                        source: *source,
                     })?;
                     if let Some(place) = place {
                         kept[*place] = Some((start, out.len()));
