@@ -6,6 +6,8 @@
 mod compose;
 mod resolve;
 
+pub use resolve::no_function;
+
 pub use crate::functions::{Eval, EvalError};
 
 use crate::functions::{Chain, Context, Function, Nested, Produce, Type};
@@ -352,8 +354,10 @@ mod tests {
                 assert_eq!(error.location.map(|location| location.range), Some(place), "{recipe}");
             }
         }
-        let help = compile("Mood(10)").expect_err("no such function").help.expect("near names");
-        assert!(help.contains("`Mod`"), "{help}");
+        for (recipe, meant) in [("Mood(10)", "`Mod`"), ("FixedWidth(8)", "`ZeroPadded`")] {
+            let help = compile(recipe).expect_err("no such function").help.expect("near names");
+            assert!(help.contains(meant), "{help}");
+        }
     }
 
     /// Every type that a flow may have goes into every conversion, or the recipe is refused with both named.
@@ -397,6 +401,52 @@ mod tests {
             }
         }
         assert!(converted >= 50, "only {converted} of 60 pairs convert");
+    }
+
+    /// Values of forms that are seldom written, as the reference makes them.
+    #[test]
+    fn rare_forms_have_the_values_of_the_reference() {
+        for (recipe, cycle, expected) in [
+            ("ToLongUnaryOperator(HashRange(1,5))", 0, "Long 2"),
+            ("Combinations(';')", 3, "String "),
+            ("DoubleVectors(';')", 3, "double[] []"),
+            ("ToJodaInstant(); ToJSON()", 5, r#"String {"iMillis":5}"#),
+            (
+                "ToDateTime(); ToJSON()",
+                5,
+                r#"String {"iMillis":5,"iChronology":{"iBase":{"iMinDaysInFirstWeek":4}}}"#,
+            ),
+            ("HashRange(0.0d,1.0d); DecimalFormat('¤0.00')", 0, "String ¤0.32"),
+            ("Mul(86399999L); StringDateWrapper('w')", i64::MAX - 1, "String 1"),
+            ("Mul(86399999L); StringDateWrapper('xxxx')", i64::MAX - 1, "String -292275055"),
+            ("LogNormal(0.0,1.0,'compute')", 0, "Double 0.6252468853456772"),
+            ("Nakagami(2.0,3.0)", 65_535, "Double 1.1523191861152275"),
+        ] {
+            assert_eq!(shown(recipe, cycle), expected, "{recipe}");
+        }
+    }
+
+    /// What would hang or fill the memory is refused, or fails for its cycle.
+    #[test]
+    fn nothing_grows_without_a_bound() {
+        for (recipe, expected) in [
+            ("FixedValue('1e999999999'); ToBigDecimal(); Format('%.2f')", "OutOfMemoryError"),
+            ("FixedValue('1e-999999999'); ToBigDecimal(); Format('%.2f')", "String 0.00"),
+            ("ListSized(Add(2000000000),Identity())", "OutOfMemoryError"),
+            ("MapSizedHashed(Add(2000000000),Identity(),Identity())", "OutOfMemoryError"),
+            ("ByteBufferSizedHashed(Add(2000000000))", "OutOfMemoryError"),
+        ] {
+            assert_eq!(shown(recipe, 1), expected, "{recipe}");
+        }
+        for recipe in [
+            "CharBufImage('a-z',2147483647,10)",
+            "CharBufImage(2147483647)",
+            "CharBufferExtract(2147483647,10)",
+            "Binary(-1)",
+            "Binary(2147483647)",
+        ] {
+            assert!(shown(recipe, 1).starts_with("refused"), "{recipe}");
+        }
     }
 
     #[test]

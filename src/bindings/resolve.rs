@@ -101,11 +101,27 @@ fn attempt(
     Ok(steps.into_iter().filter_map(|candidates| candidates.into_iter().next()).collect())
 }
 
+/// What to say of a name that no function here has: why it is refused, or what might be meant.
+pub fn no_function(name: &str) -> Diagnostic {
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    if let Some(why) = functions::why_refused(simple) {
+        return Diagnostic::error(format!(
+            "the function `{simple}` of NoSQLBench is not part of nbrs: {why}"
+        ));
+    }
+    let error = Diagnostic::error(format!("there is no function `{name}`"));
+    match functions::synonym(simple) {
+        Some(meant) => error.help(format!("did you mean `{meant}`?")),
+        None => {
+            error.suggest(simple, functions::all().map(|row| row.name), "`nbrs --list-functions` shows all")
+        }
+    }
+}
+
 /// Refuses names that no function has, here or in a nested call, and type names likewise.
 fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
     let name = &call.name.text;
     let located = |diagnostic: Diagnostic| diagnostic.at(text.locate(call.name.range.clone()));
-    let simple = name.rsplit('.').next().unwrap_or(name);
     match functions::find(name) {
         Some(row) => {
             if !row.overloads.iter().any(|overload| overload.is_called(row.name, name)) {
@@ -118,30 +134,7 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
                     .help(format!("`{}` exists as {}", row.name, packages.join(", "))));
             }
         }
-        None if functions::why_refused(simple).is_some() => {
-            return Err(located(Diagnostic::error(format!(
-                "the function `{simple}` of NoSQLBench is not part of nbrs: {}",
-                functions::why_refused(simple).unwrap_or_default()
-            ))));
-        }
-        None if functions::is_known_to_reference(simple) => {
-            return Err(located(Diagnostic::error(format!(
-                "the function `{simple}` exists in NoSQLBench, but is not built into nbrs yet"
-            )))
-            .help("`nbrs --list-functions` shows those that are"));
-        }
-        None => {
-            let near = nearest(simple, functions::all().map(|row| row.name));
-            let error = located(Diagnostic::error(format!("there is no function `{name}`")));
-            return Err(if near.is_empty() {
-                error.help("`nbrs --list-functions` shows all")
-            } else {
-                error.help(format!(
-                    "did you mean {}?",
-                    near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
-                ))
-            });
-        }
+        None => return Err(located(no_function(name))),
     }
     for qualifier in [&call.input, &call.output].into_iter().flatten() {
         if Type::named(&qualifier.text).is_none() {
@@ -168,7 +161,7 @@ fn check_nested_names(call: &Call, text: &Text, unknown: &mut Vec<Diagnostic>) -
                 match check_names(nested, text) {
                     Err(error)
                         if functions::find(&nested.name.text).is_none()
-                            && !functions::is_known_to_reference(simple) =>
+                            && functions::why_refused(simple).is_none() =>
                     {
                         unknown.push(error);
                     }

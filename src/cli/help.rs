@@ -3,6 +3,7 @@
 use super::verbs::{VERBS, Verb};
 use super::words::Options;
 use crate::adapters::AdapterRow;
+use crate::bindings;
 use crate::functions::{self, FunctionRow, Overload};
 use crate::session::parameters;
 use crate::span::Diagnostic;
@@ -80,17 +81,7 @@ fn option(arg: &clap::Arg) -> (String, String) {
 
 /// The row of a function; the error names the nearest.
 pub fn function_row(name: &str) -> Result<&'static FunctionRow, Diagnostic> {
-    functions::find(name).ok_or_else(|| {
-        if let Some(why) = functions::why_refused(name) {
-            return Diagnostic::error(format!("nbrs has no function `{name}`: {why}"));
-        }
-        let error = if functions::is_known_to_reference(name) {
-            Diagnostic::error(format!("this version of nbrs has no function `{name}`"))
-        } else {
-            Diagnostic::error(format!("there is no function `{name}`"))
-        };
-        error.suggest(name, functions::all().map(|row| row.name), "`nbrs --list-functions` lists them")
-    })
+    functions::find(name).ok_or_else(|| bindings::no_function(name))
 }
 
 /// All that is known of a function.

@@ -57,6 +57,8 @@ enum Node {
     /// `name = value`.
     Assign(String, Box<Node>),
     Negate(Box<Node>),
+    /// Cut to an int, as MVEL cuts what was shifted before it compares.
+    Narrow(Box<Node>),
     /// `!`.
     Not(Box<Node>),
     /// `~`.
@@ -111,6 +113,22 @@ fn condition(value: Value) -> Result<bool, Fault> {
 }
 
 impl Node {
+    fn binary(operator: Operator, left: Node, right: Node) -> Node {
+        let is_shifted = matches!(&left, Node::Binary(shift, ..) if shift.is_shift());
+        let left = if is_shifted && operator.is_comparison() { Node::Narrow(Box::new(left)) } else { left };
+        Node::Binary(operator, Box::new(left), Box::new(right))
+    }
+
+    /// Made of literals alone.
+    fn is_constant(&self) -> bool {
+        match self {
+            Node::Constant(_) => true,
+            Node::Negate(value) | Node::Narrow(value) => value.is_constant(),
+            Node::Binary(_, left, right) => left.is_constant() && right.is_constant(),
+            _ => false,
+        }
+    }
+
     fn eval(&self, variables: &mut dyn Variables) -> Result<Value, Fault> {
         Ok(match self {
             Node::Constant(value) => value.clone(),
@@ -126,6 +144,7 @@ impl Node {
                 value
             }
             Node::Negate(value) => operators::negate(value.eval(variables)?)?,
+            Node::Narrow(value) => operators::narrow(value.eval(variables)?),
             Node::Not(value) => Value::Bool(!condition(value.eval(variables)?)?),
             Node::Complement(value) => operators::complement(value.eval(variables)?)?,
             Node::Binary(operator, left, right) => {
@@ -167,7 +186,9 @@ impl Node {
                 value.names(read, set);
                 set.push(name);
             }
-            Node::Negate(value) | Node::Not(value) | Node::Complement(value) => value.names(read, set),
+            Node::Negate(value) | Node::Narrow(value) | Node::Not(value) | Node::Complement(value) => {
+                value.names(read, set);
+            }
             Node::Binary(_, left, right) | Node::And(left, right) | Node::Or(left, right) => {
                 left.names(read, set);
                 right.names(read, set);
@@ -271,6 +292,22 @@ mod tests {
             ("1L << 33", "Long 8589934592"),
             ("-1 >>> 28", "Integer 15"),
             ("-1 >> 28", "Integer -1"),
+            // Literals at the start are worked on from the left, with precedence for arithmetic alone.
+            ("1 << 2 + 1", "Integer 5"),
+            ("5 & 3 + 1", "Integer 2"),
+            ("8 >> 1 + 1", "Integer 5"),
+            ("1 + 2 << 3 * 2", "Integer 48"),
+            ("1 << 2 + 3 * 2", "Integer 10"),
+            ("2 * 3 << 1 + 1", "Integer 13"),
+            ("-1 >>> 28 + 1", "Integer 16"),
+            ("5 & 3 & 1 + 1", "Integer 2"),
+            ("1 << 1 + small", "Integer 9"),
+            ("small << 1 + 1", "Integer 28"),
+            ("7 & 3 == 3", "Boolean true"),
+            ("2 > 1 + 2 ? 7 : 8", "ClassCastException"),
+            // What was shifted is cut to an int before it is compared.
+            ("cycle << 1 == 2", "Boolean true"),
+            ("cycle << 40 > 3", "Boolean false"),
             ("half & 1", "ClassCastException"),
             ("small > 5 && half < 1", "Boolean true"),
             ("small > 5 ? 'big' : 'small'", "String big"),

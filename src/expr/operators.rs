@@ -55,20 +55,28 @@ impl Operator {
         ("^", Operator::BitXor, 5),
     ];
 
+    /// How tightly the least of the arithmetic operators binds.
+    pub(super) const LEAST_ARITHMETIC: u8 = 10;
+
+    pub(super) fn is_arithmetic(self) -> bool {
+        use Operator::{Add, Divide, Multiply, Power, Remainder, Subtract};
+        matches!(self, Add | Subtract | Multiply | Divide | Remainder | Power)
+    }
+
+    pub(super) fn is_shift(self) -> bool {
+        matches!(self, Operator::ShiftLeft | Operator::ShiftRight | Operator::ShiftRightUnsigned)
+    }
+
+    pub(super) fn is_comparison(self) -> bool {
+        self.compares(None).is_some()
+    }
+
     fn sign(self) -> &'static str {
         Operator::ALL.iter().find(|(_, operator, _)| *operator == self).map_or("", |(sign, ..)| sign)
     }
 
     fn of_bits(self) -> bool {
-        matches!(
-            self,
-            Operator::BitAnd
-                | Operator::BitOr
-                | Operator::BitXor
-                | Operator::ShiftLeft
-                | Operator::ShiftRight
-                | Operator::ShiftRightUnsigned
-        )
+        self.is_shift() || matches!(self, Operator::BitAnd | Operator::BitOr | Operator::BitXor)
     }
 
     /// What a comparison gives for this order; None (a NaN is compared) only differs from anything.
@@ -155,7 +163,7 @@ pub(super) fn apply(operator: Operator, left: Value, right: Value) -> Result<Val
     if let Some(result) = same_type(operator, &left, &right)? {
         return Ok(result);
     }
-    let compares_texts = is_text(&left) && is_text(&right) && operator.compares(None).is_some();
+    let compares_texts = is_text(&left) && is_text(&right) && operator.is_comparison();
     if let (Some(a), Some(b), false) = (number(&left), number(&right), compares_texts) {
         if let Some(holds) = operator.compares(a.partial_cmp(&b)) {
             return Ok(Value::Bool(holds));
@@ -273,6 +281,14 @@ fn bits(operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault>
         Operator::ShiftRight => Value::Long(a.wrapping_shr(b as u32)),
         _ => Value::Long((a as u64).wrapping_shr(b as u32) as i64),
     })
+}
+
+/// The low 32 bits of a long; any other value as it is.
+pub(super) fn narrow(value: Value) -> Value {
+    match value {
+        Value::Long(n) => Value::Int(n as i32),
+        other => other,
+    }
 }
 
 pub(super) fn negate(value: Value) -> Result<Value, Fault> {

@@ -210,11 +210,33 @@ impl<'a> Parser<'a> {
     }
 
     fn and(&mut self) -> Result<Node, SyntaxError> {
-        let mut left = self.binary(0)?;
+        let mut left = self.comparison()?;
         while self.take("&&") {
-            left = Node::And(Box::new(left), Box::new(self.binary(0)?));
+            left = Node::And(Box::new(left), Box::new(self.comparison()?));
         }
         Ok(left)
+    }
+
+    /// Operators of two values. MVEL works on the literals that it meets first from the left, as it reads them:
+    /// there only arithmetic has its precedence, so that `1 << 2 + 1` is 5.
+    fn comparison(&mut self) -> Result<Node, SyntaxError> {
+        let mut left = self.unary()?;
+        while left.is_constant() {
+            let at = self.at;
+            let Some((sign, operator, binding)) = self.operator() else { break };
+            if operator.is_arithmetic() {
+                left = self.binary_after(left, binding.min(Operator::LEAST_ARITHMETIC))?;
+                continue;
+            }
+            self.take(sign);
+            let right = self.unary()?;
+            if !right.is_constant() {
+                self.at = at;
+                break;
+            }
+            left = Node::binary(operator, left, right);
+        }
+        self.binary_after(left, 0)
     }
 
     /// The operator that comes next, if it is one of two values.
@@ -226,14 +248,18 @@ impl<'a> Parser<'a> {
 
     /// Operators that bind at least as tightly as `least`, from the left.
     fn binary(&mut self, least: u8) -> Result<Node, SyntaxError> {
-        let mut left = self.unary()?;
+        let left = self.unary()?;
+        self.binary_after(left, least)
+    }
+
+    fn binary_after(&mut self, mut left: Node, least: u8) -> Result<Node, SyntaxError> {
         while let Some((sign, operator, binding)) = self.operator() {
             if binding < least {
                 break;
             }
             self.take(sign);
             let right = self.nested(|parser| parser.binary(binding + 1))?;
-            left = Node::Binary(operator, Box::new(left), Box::new(right));
+            left = Node::binary(operator, left, right);
         }
         Ok(left)
     }

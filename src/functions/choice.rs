@@ -275,9 +275,15 @@ static TO_LONG_UNARY_OPERATOR: FunctionRow = FunctionRow {
     ..FunctionRow::NEW
 };
 
+/// Java's `Number.longValue`.
 fn as_long(value: &Value) -> Eval<i64> {
     match value {
-        Value::Long(long) => Ok(*long),
+        Value::Byte(number) => Ok(i64::from(*number)),
+        Value::Short(number) => Ok(i64::from(*number)),
+        Value::Int(number) => Ok(i64::from(*number)),
+        Value::Long(number) | Value::BigInteger(number) => Ok(*number),
+        Value::Float(number) => Ok(*number as i64),
+        Value::Double(number) => Ok(*number as i64),
         other => Err(EvalError::wrong_class(other, "Long")),
     }
 }

@@ -43,7 +43,7 @@ pub static ROWS: &[&FunctionRow] = &[
 ];
 
 /// More elements than any document can hold.
-const MOST_ELEMENTS: i64 = 1 << 24;
+const MOST_ELEMENTS: i64 = 1 << 21;
 
 /// What is kept free for elements before the first is made.
 const MOST_RESERVED: usize = 1 << 16;

@@ -479,7 +479,7 @@ static MODULO_CSV_LINE_TO_STRING: FunctionRow = FunctionRow {
     doc: "the values of a column of a CSV file, one after the other, and again from the first",
     notes: "the first line names the columns, in the case given; a negative input that is no multiple of the \
             number of rows is an error",
-    examples: &[Example("ModuloCSVLineToString('tests/golden/data/places.csv','name')", 0, "Amber")],
+    examples: &[Example("ModuloCSVLineToString('data/us_places.csv','city')", 0, "New York")],
     overloads: &[Overload::new(
         "from_long.to_string",
         Type::Long,

@@ -320,8 +320,7 @@ fn char_buf_image(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
     let whole: Map<i64, i32>;
     let size_at = if arguments.count() == 1 { 0 } else { 1 };
     let asked = arguments.int(size_at)?;
-    let size =
-        usize::try_from(asked).map_err(|_| Refusal::new("the size of the image is negative").at(size_at))?;
+    let size = checked_size(asked).map_err(|refusal| refusal.at(size_at))?;
     let lengths = if arguments.count() < 3 {
         whole = Arc::new(move |_, _| Ok(asked));
         whole
@@ -340,6 +339,19 @@ fn char_buf_image(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
         }
     };
     Ok(Function::LongToObject(Arc::new(Slices { image, lengths })))
+}
+
+/// More characters than this are a slip: they would fill the memory of all but large machines.
+const MOST_CHARACTERS: usize = 1 << 28;
+
+fn checked_size(size: i32) -> Result<usize, Refusal> {
+    match usize::try_from(size) {
+        Ok(size) if size <= MOST_CHARACTERS => Ok(size),
+        Ok(_) => Err(Refusal::new(format!(
+            "an image of {size} characters is more than the {MOST_CHARACTERS} that are made at most"
+        ))),
+        Err(_) => Err(Refusal::new("the size of the image is negative")),
+    }
 }
 
 static CHAR_BUFFER_EXTRACT: FunctionRow = FunctionRow {
@@ -370,9 +382,8 @@ static CHAR_BUFFER_EXTRACT: FunctionRow = FunctionRow {
                 Arc::new(Image::utf16(text.to_owned()))
             } else {
                 let size = arguments.size(0)?(0, &mut Context::default())
-                    .ok()
-                    .and_then(|size| usize::try_from(size).ok())
-                    .ok_or_else(|| Refusal::new("the size of the text is negative").at(0))?;
+                    .map_err(|error| Refusal::new(error.message).at(0))?;
+                let size = checked_size(size).map_err(|refusal| refusal.at(0))?;
                 shared_image(character_set(DEFAULT_SET)?, size, 0)?
             };
             Ok(Function::LongToObject(Arc::new(Slices { image, lengths })))

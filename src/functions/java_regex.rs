@@ -406,6 +406,9 @@ impl Translator {
         if self.peek(0) == Some('^') {
             self.at += 1;
             self.out.push('^');
+        } else if self.peek(0) == Some(':') {
+            // Twice, lest the engine take `[:alpha:]` for the name of a class: in Java it is a set of letters.
+            self.out.push_str(r"\x{3A}");
         }
         let mut first = true;
         while let Some(c) = self.next() {
@@ -632,6 +635,8 @@ mod tests {
             (r"[a-z&&[^c]]", "x", "bcd", "xcx"),
             (r"[\d\s-]", "x", "a1 -b", "axxxb"),
             (r"[^\w]", "x", "a b", "axb"),
+            ("[[:alpha:]]", "x", "alpine: zero", "xxxinex zero"),
+            ("[:alpha:]", "x", "alpine: zero", "xxxinex zero"),
             (r"[\[\]\\^]", "x", "[]\\^a", "xxxxa"),
             (r"(a)\1", "x", "aab", "xb"),
             (r"(?<=a)b", "x", "ab b", "ax b"),

@@ -330,6 +330,10 @@ fn get(field: Field, moment: &Moment, millis: i64) -> i64 {
 
 /// The year that the week belongs to, and its number there (ISO 8601: by its Thursday).
 fn week(moment: &Moment, millis: i64) -> (i64, i64) {
+    if (days_of(moment.year + 1, 1, 4) - 7).checked_mul(DAY).is_none() {
+        // Joda counts the milliseconds of the next year's first week past the end, and so finds itself in it.
+        return (Moment::of(millis.wrapping_add(7 * DAY)).year, 1);
+    }
     let thursday = millis.div_euclid(DAY) + 4 - i64::from(moment.weekday);
     let year = thursday.checked_mul(DAY).map_or(moment.year, |millis| Moment::of(millis).year);
     (year, (thursday - days_of(year, 1, 1)) / 7 + 1)

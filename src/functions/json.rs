@@ -7,6 +7,7 @@ use crate::value::Value;
 use crate::value::calendar::{Moment, short};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::borrow::Cow;
 
 /// The functions of this family.
 pub static ROWS: &[&FunctionRow] = &[&TO_JSON, &TO_JSON_PRETTY, &ESCAPE_JSON];
@@ -144,7 +145,7 @@ fn items<T>(
     Ok(())
 }
 
-fn write_number(value: Value, out: &mut Vec<u8>) -> Eval<()> {
+fn write_number(value: &Value, out: &mut Vec<u8>) -> Eval<()> {
     if matches!(value, Value::Double(v) if !v.is_finite())
         || matches!(value, Value::Float(v) if !v.is_finite())
     {
@@ -155,7 +156,7 @@ fn write_number(value: Value, out: &mut Vec<u8>) -> Eval<()> {
 }
 
 /// Appends `value`; with an indent, on lines of their own below that one.
-fn write(value: &Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
+fn write<'v>(value: &'v Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(_) | Value::Byte(_) | Value::Short(_) | Value::Int(_) | Value::Long(_) => {
@@ -165,7 +166,7 @@ fn write(value: &Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
         | Value::Double(_)
         | Value::BigInteger(_)
         | Value::BigDecimal(_)
-        | Value::Decimal128(_) => write_number(value.clone(), out)?,
+        | Value::Decimal128(_) => write_number(value, out)?,
         Value::Text(text) => write_string(text, out),
         Value::Uuid { .. } | Value::ObjectId(_) => write_string(&value.text(), out),
         Value::Unset => write_string("unset", out),
@@ -174,27 +175,33 @@ fn write(value: &Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
         Value::DateTime(millis) => write_string(&Value::Instant(*millis).text(), out),
         Value::Binary { bytes, .. } => write_string(&STANDARD.encode(bytes), out),
         Value::Doubles(doubles) => {
-            items(*b"[]", doubles, indent, out, |v, _, out| write_number(Value::Double(*v), out))?;
+            items(*b"[]", doubles, indent, out, |v, _, out| write_number(&Value::Double(*v), out))?;
         }
         Value::Floats(floats) => {
-            items(*b"[]", floats, indent, out, |v, _, out| write_number(Value::Float(*v), out))?;
+            items(*b"[]", floats, indent, out, |v, _, out| write_number(&Value::Float(*v), out))?;
         }
         Value::List(values) | Value::Set(values) | Value::Array(values) => {
             items(*b"[]", values, indent, out, write)?;
         }
         Value::Map(entries) => {
-            let entries = entries.iter().map(|(key, value)| (key.text(), value));
-            write_object(entries, indent, out)?;
+            let text = |key: &'v Value| key.as_text().map_or_else(|| Cow::Owned(key.text()), Cow::Borrowed);
+            write_object(entries.iter().map(|(key, value)| (text(key), value)), indent, out)?;
         }
         Value::Document(fields) => {
-            write_object(fields.iter().map(|(name, value)| (name.clone(), value)), indent, out)?;
+            let fields = fields.iter().map(|(name, value)| (Cow::Borrowed(name.as_str()), value));
+            write_object(fields, indent, out)?;
         }
-        Value::Chars { .. }
-        | Value::Bytes(_)
-        | Value::Instant(_)
-        | Value::LocalTime(_)
-        | Value::JodaInstant(_)
-        | Value::JodaDateTime(_) => {
+        // Gson writes the fields of objects that it has no form for.
+        Value::JodaInstant(millis) => {
+            write_object([(Cow::Borrowed("iMillis"), &Value::Long(*millis))].into_iter(), indent, out)?;
+        }
+        Value::JodaDateTime(millis) => {
+            let one = |name: &str, value| Value::Document(vec![(name.to_owned(), value)]);
+            let chronology = one("iBase", one("iMinDaysInFirstWeek", Value::Int(4)));
+            let fields = [("iMillis", &Value::Long(*millis)), ("iChronology", &chronology)];
+            write_object(fields.map(|(name, value)| (Cow::Borrowed(name), value)).into_iter(), indent, out)?;
+        }
+        Value::Chars { .. } | Value::Bytes(_) | Value::Instant(_) | Value::LocalTime(_) => {
             return Err(EvalError::boxed(
                 "JsonIOException",
                 format!("a {} has no form in JSON: put ToString() before", value.type_name()),
@@ -205,7 +212,7 @@ fn write(value: &Value, indent: Option<usize>, out: &mut Vec<u8>) -> Eval<()> {
 }
 
 fn write_object<'v>(
-    entries: impl Iterator<Item = (String, &'v Value)>,
+    entries: impl Iterator<Item = (Cow<'v, str>, &'v Value)>,
     indent: Option<usize>,
     out: &mut Vec<u8>,
 ) -> Eval<()> {

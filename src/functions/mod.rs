@@ -48,7 +48,7 @@ mod zone;
 pub use arguments::{Argument, Arguments, Nested, Refusal};
 pub use chain::Chain;
 pub use function::{Function, Map, Produce, Producer, Transform};
-pub use names::{is_known_to_reference, why_refused};
+pub use names::{synonym, why_refused};
 pub use types::{Match, Type};
 
 use crate::value::{JavaHashMap, Value};
@@ -64,7 +64,8 @@ pub struct Context {
     pub variables: JavaHashMap<Value, Value>,
     /// How many inserting cycles of the activity are acknowledged without a gap, from its first on; one for all
     /// of its threads. The engine counts where a selected op has a function that
-    /// [reads it](FunctionRow::reads_acknowledged); an insert that failed is a gap for good.
+    /// [reads it](FunctionRow::reads_acknowledged); an insert that failed is a gap for good. It only grows;
+    /// the engine alone stores it, with `Release`, and functions load it, with `Acquire`, once for a value.
     pub acknowledged: Arc<AtomicU64>,
 }
 
@@ -340,6 +341,7 @@ impl Overload {
 
 #[cfg(test)]
 mod tests {
+    use super::names::is_known_to_reference;
     use super::*;
     use std::collections::HashSet;
 

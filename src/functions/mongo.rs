@@ -334,6 +334,11 @@ static BINARY: FunctionRow = FunctionRow {
         &[Constructor::of(&[Type::Object]), Constructor::of(&[Type::Object, Type::Int])],
         |arguments| {
             let sizes: Map<i64, i32> = arguments.size(0)?;
+            if !matches!(arguments.get(0), Some(Argument::Function(_))) {
+                sizes(0, &mut Context::default())
+                    .and_then(super::bytes::checked_size)
+                    .map_err(|error| Refusal::new(error.message).at(0))?;
+            }
             let subtype = if arguments.count() < 2 { 0 } else { arguments.int(1)? };
             let subtype = u8::try_from(subtype).ok().filter(|subtype| *subtype != 2).ok_or_else(|| {
                 Refusal::new(format!("{subtype} is no subtype of a binary: 0 to 255, but 2")).at(1)

@@ -1,13 +1,30 @@
-//! The names of all functions that the reference has: a recipe that calls one which is not built here is told
-//! so, rather than that it does not exist.
+//! Names of functions that nbrs has not: those of the reference that it refuses, with the reason, and those
+//! that people look for under another name.
 
 /// Whether the reference has a function of this simple name.
-pub fn is_known_to_reference(name: &str) -> bool {
+#[cfg(test)]
+pub(super) fn is_known_to_reference(name: &str) -> bool {
     REFERENCE.binary_search(&name).is_ok()
 }
 
-/// Why a function of the reference is not part of nbrs and will not be; None for one that is not built yet, or
-/// that the reference has not.
+/// The function that does what people look for under this name.
+pub fn synonym(name: &str) -> Option<&'static str> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "fixedwidth" | "leftpad" | "padleft" | "padded" | "padzeros" | "zeropad" | "zerofill" => "ZeroPadded",
+        "date" | "datetime" | "isodate" => "BsonDate",
+        "oid" | "mongoid" => "ObjectId",
+        "decimal" | "decimal128" | "numberdecimal" => "ToDecimal128",
+        "document" | "object" | "subdocument" => "Doc",
+        "point" | "geojson" | "geojsonpoint" => "GeoPoint",
+        "embedding" | "floatvector" => "Vector",
+        "uuid" | "randomuuid" => "ToHashedUUID",
+        "zipfian" => "YcsbZipfian",
+        "randomstring" => "AlphaNumericString",
+        _ => return None,
+    })
+}
+
+/// Why a function of the reference is not part of nbrs and will not be; None for all others.
 pub fn why_refused(name: &str) -> Option<&'static str> {
     Some(match name {
         "HdfFileToFloatArray"
@@ -66,7 +83,8 @@ pub fn why_refused(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Sorted.
+/// The names of all functions of the reference, sorted.
+#[cfg(test)]
 #[rustfmt::skip]
 static REFERENCE: &[&str] = &[
     "Add", "AddCycleRange", "AddHashRange", "AlphaNumericString", "Beta", "Binomial", "ByteBufferSizedHashed",
@@ -140,14 +158,24 @@ mod tests {
     }
 
     #[test]
-    fn only_functions_of_the_reference_that_are_not_built_are_refused_for_good() {
+    fn every_function_of_the_reference_is_built_or_refused_with_its_reason() {
         for name in REFERENCE {
-            if why_refused(name).is_some() {
-                assert!(crate::functions::find(name).is_none(), "{name} is built");
-            }
+            let is_built = crate::functions::find(name).is_some();
+            assert_ne!(is_built, why_refused(name).is_some(), "{name} is built or refused with a reason");
         }
         assert!(
             why_refused("Token").is_some() && why_refused("Hash").is_none() && why_refused("Tok").is_none()
         );
+    }
+
+    #[test]
+    fn synonyms_are_of_functions_that_exist_for_names_that_do_not() {
+        for (name, meant) in
+            [("FixedWidth", "ZeroPadded"), ("ISODate", "BsonDate"), ("Zipfian", "YcsbZipfian")]
+        {
+            assert_eq!(synonym(name), Some(meant));
+            assert!(crate::functions::find(meant).is_some() && crate::functions::find(name).is_none());
+        }
+        assert_eq!(synonym("Hash"), None);
     }
 }

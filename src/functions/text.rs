@@ -373,7 +373,8 @@ const MOST_PLACES: usize = 1_000_000;
 impl Combinations {
     pub(super) fn new(spec: &str) -> Result<Combinations, Refusal> {
         let mut parts: Vec<&str> = spec.split([',', ';']).collect();
-        while parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
+        // As Java splits: nothing is left of `;`, and of an empty text one empty part.
+        while !spec.is_empty() && parts.last().is_some_and(|part| part.is_empty()) {
             parts.pop();
         }
         let mut sets: Vec<(Vec<char>, i64)> = Vec::new();

@@ -123,7 +123,7 @@ fn radixes(spec: &str) -> Result<Vec<i64>, Refusal> {
     let mut radixes = Vec::new();
     let refused = |message: String| Err(Refusal::new(message).at(0));
     let mut parts: Vec<&str> = spec.split([',', ';']).collect();
-    while parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
+    while !spec.is_empty() && parts.last().is_some_and(|part| part.is_empty()) {
         parts.pop();
     }
     for part in parts {
