@@ -204,9 +204,12 @@ chooser!(
 #[derive(Clone, Copy)]
 struct Zipfian {
     items: f64,
-    theta: f64,
     zeta: f64,
     eta: f64,
+    /// 1 + 2^−θ: below it, in units of a share of ζ, stand the first two items.
+    first_two: f64,
+    /// 1/(1 − θ).
+    alpha: f64,
 }
 
 /// YCSB's constant.
@@ -215,8 +218,9 @@ const THETA: f64 = 0.99;
 impl Zipfian {
     fn new(items: i64, theta: f64, zeta: f64) -> Zipfian {
         let count = items as f64;
-        let eta = (1.0 - (2.0 / count).powf(1.0 - theta)) / (1.0 - (1.0 + 0.5f64.powf(theta)) / zeta);
-        Zipfian { items: count, theta, zeta, eta }
+        let first_two = 1.0 + 0.5f64.powf(theta);
+        let eta = (1.0 - (2.0 / count).powf(1.0 - theta)) / (1.0 - first_two / zeta);
+        Zipfian { items: count, zeta, eta, first_two, alpha: 1.0 / (1.0 - theta) }
     }
 
     /// The item, the likeliest being 0, at `unit` from 0 to below 1.
@@ -224,11 +228,10 @@ impl Zipfian {
         let uz = unit * self.zeta;
         if uz < 1.0 {
             0
-        } else if uz < 1.0 + 0.5f64.powf(self.theta) {
+        } else if uz < self.first_two {
             1
         } else {
-            let alpha = 1.0 / (1.0 - self.theta);
-            (self.items * (self.eta * unit - self.eta + 1.0).powf(alpha)) as i64
+            (self.items * (self.eta * unit - self.eta + 1.0).powf(self.alpha)) as i64
         }
     }
 }

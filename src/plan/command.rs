@@ -309,30 +309,30 @@ impl Filler<'_> {
         }
     }
 
-    fn failed(&self, slot: usize, source: Box<EvalError>) -> Stop {
+    fn failed(&self, slot: usize, source: EvalError) -> Stop {
         Stop::Failed(BindError::Eval {
             op: self.template.op.to_string(),
             cycle: self.cycle,
             recipe: self.template.slots[slot].program.recipe().to_owned(),
-            source: *source,
+            source,
         })
     }
 
     fn other_kind(&self, slot: usize, value: &Value) -> Stop {
         let message = format!("the binding yields {} where it promised another kind", value.type_name());
-        self.failed(slot, EvalError::boxed("ClassCastException", message))
+        self.failed(slot, EvalError { name: "ClassCastException", message })
     }
 
     /// The value of a slot, the same for every hole of a cycle.
     fn value(&mut self, slot: usize) -> Result<Value, Stop> {
         let program = &self.template.slots[slot].program;
         let Some(place) = self.template.kept[slot] else {
-            return program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, source));
+            return program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, *source));
         };
         if let Some(Some(value)) = self.kept.place(place) {
             return Ok(value.clone());
         }
-        let value = program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, source))?;
+        let value = program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, *source))?;
         if let Some(kept) = self.kept.place(place) {
             *kept = Some(value.clone());
         }
@@ -346,7 +346,7 @@ impl Filler<'_> {
             return Ok(());
         }
         let program = &self.template.slots[slot].program;
-        program.write_text(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, source))
+        program.write_text(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, *source))
     }
 
     /// Appends literals and texts. Within quotes, a text that would change how the string reads stops it.
@@ -366,8 +366,8 @@ impl Filler<'_> {
         Ok(())
     }
 
-    /// Appends what the text of a value would parse to, if it is a single scalar; gives its type, None for a
-    /// field to be left out.
+    /// Appends what the text of a value would parse to, if it is a single scalar, and BSON's own values, whose
+    /// text says less than they do, as they are; gives its type, None for a field to be left out.
     fn bare(&mut self, slot: usize) -> Result<Option<u8>, Stop> {
         let scalar = if self.template.slots[slot].program.kind() == crate::bindings::Kind::Text {
             self.scalar(|filler| filler.text(slot))?
@@ -379,6 +379,13 @@ impl Filler<'_> {
                 Value::Bool(b) => RawBson::Boolean(b),
                 Value::Null => RawBson::Null,
                 Value::Unset => return Ok(None),
+                other if other.is_of_bson() => {
+                    let written = other.write_bson(self.out);
+                    let written = written.map_err(|message| {
+                        self.failed(slot, EvalError { name: "CodecConfigurationException", message })
+                    });
+                    return Ok(written?.map(|element_type| element_type as u8));
+                }
                 other => self.scalar(|filler| {
                     other.write_text(filler.out);
                     Ok(())
@@ -402,11 +409,11 @@ impl Filler<'_> {
         if self.template.kept[slot].is_some() {
             let written = self.value(slot)?.write_bson(self.out);
             return written.map_err(|message| {
-                self.failed(slot, EvalError::boxed("CodecConfigurationException", message))
+                self.failed(slot, EvalError { name: "CodecConfigurationException", message })
             });
         }
         let program = &self.template.slots[slot].program;
-        program.write_bson(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, source))
+        program.write_bson(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, *source))
     }
 
     /// Appends what `conversion` makes of a text; gives its type. A text that it does not take is left to the

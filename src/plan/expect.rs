@@ -160,7 +160,7 @@ impl Expect {
                         op: holds.op.to_string(),
                         cycle,
                         recipe: program.recipe().to_owned(),
-                        source,
+                        source: *source,
                     })?;
                     expected.values.push(value);
                 }

@@ -763,6 +763,16 @@ mod tests {
     }
 
     #[test]
+    fn values_that_only_bson_has_go_into_a_text_as_they_are() {
+        let yaml = "bindings:\n  id: ObjectId()\n  doc: Doc('a',NumberNameToString())\n  at: BsonDate()\n\
+                    op: |\n  {insert: 'c', documents: [{_id: {id}, d: {doc}, l: [{at}]}]}\n";
+        assert_eq!(
+            commands(yaml)[1],
+            r#"{"insert":"c","documents":[{"_id":{"$oid":"659200800000000000000005"},"d":{"a":"five"},"l":[{"$date":{"$numberLong":"5"}}]}]}"#
+        );
+    }
+
+    #[test]
     fn single_cycles_are_rendered_where_their_values_need_it() {
         let cases = [
             // A bare text that is a document, and one that escapes.

@@ -119,6 +119,18 @@ impl Value {
         }
     }
 
+    /// One of BSON's own values, which the reference has not.
+    pub fn is_of_bson(&self) -> bool {
+        matches!(
+            self,
+            Value::ObjectId(_)
+                | Value::Decimal128(_)
+                | Value::Document(_)
+                | Value::DateTime(_)
+                | Value::Binary { .. }
+        )
+    }
+
     /// The text itself, where the value is one (Java String or CharBuffer).
     pub fn as_text(&self) -> Option<&str> {
         match self {

@@ -367,6 +367,8 @@ pub struct Harmonics {
     exponent: f64,
     /// H(1), H(2), … as far as they are added up one by one.
     head: Vec<f64>,
+    /// The last term of a whole head.
+    last_of_head: f64,
 }
 
 impl Harmonics {
@@ -384,7 +386,7 @@ impl Harmonics {
                 sum
             })
             .collect();
-        Harmonics { exponent, head }
+        Harmonics { exponent, head, last_of_head: pow(Harmonics::HEAD as f64, -exponent) }
     }
 
     pub fn at(&self, x: i64) -> f64 {
@@ -393,7 +395,7 @@ impl Harmonics {
         }
         // The Euler–Maclaurin formula from the end of the head on.
         let (from, to, s) = (Harmonics::HEAD as f64, x as f64, self.exponent);
-        let (first, last) = (pow(from, -s), pow(to, -s));
+        let (first, last) = (self.last_of_head, pow(to, -s));
         let log = ln(to / from);
         let integral = from * first * if s == 1.0 { log } else { exp_m1((1.0 - s) * log) / (1.0 - s) };
         let head = self.head.last().copied().unwrap_or_default();
