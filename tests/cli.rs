@@ -3,6 +3,8 @@
 mod program;
 
 use program::{Place, Ran, ended, signal};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -675,4 +677,154 @@ fn no_output_shows_a_password() {
             }
         }
     }
+}
+
+/// Everything that a run left in its folder, as text.
+fn files_of(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            found.extend(files_of(&path));
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            found.push((path, String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_mistyped_connection_string_shows_its_password_nowhere() {
+    for uri in [
+        "mongodb://app:s3cr@h.invalid:x/",
+        "mongodb://app:s3cr",
+        "mongodb+srv://app:s3cr",
+        "mongodb:/app:s3cr@h/",
+        "mongodb//app:s3cr@h/",
+        "mongodb:app:s3cr@h",
+        "app:s3cr@h",
+        "mongo://app:s3cr@h/",
+        "mongodb://app:s3;cr,s3cr@h/",
+        "mongodb://app:x@s3cr@h/",
+        "mongodb://h:1/?password=s3cr",
+    ] {
+        let given = Place::new();
+        given.file(
+            "w.yaml",
+            &format!(
+                "description: 'reads {uri} '\nscenarios: {{default: 'run driver=stdout alias={uri} errors={uri}', s: 'run driver=stdout errors={uri}'}}\n\
+                 bindings: {{b: \"Templat('{uri}')\"}}\nops: {{o: {{stmt: '{uri} {{b}}', description: 'to {uri} '}}}}\n"
+            ),
+        );
+        let with = |name: &str| format!("{name}={uri}");
+        let (connection, errors, alias) = (with("connection"), with("errors"), with("alias"));
+        let recipe = format!("Templat('{uri}')");
+        let rows: &[&[&str]] = &[
+            &["run", "driver=mongodb", "op={ping: 1}", &connection, "--report-json-to", "r.json"],
+            &["run", "driver=diag", "op=noop", &errors],
+            &[
+                "run",
+                "driver=diag",
+                "op=noop",
+                &alias,
+                "--report-json-to",
+                "a.json",
+                "--report-csv-to",
+                "csv",
+            ],
+            &["run", "driver=diag", "op=fail=Busy", &alias, "--progress", "console:1s"],
+            &["start", "driver=diag", "op=noop", &alias, "await", uri],
+            &["run", "driver=diag", "op=noop", &with("cycles")],
+            &["run", "driver=diag", "op=noop", &with("tags")],
+            &["run", "driver=diag", "op=noop", &with("threds")],
+            &["run", &with("workload")],
+            &["run", "driver=mongodb", &with("op")],
+            &[uri],
+            &["plan", "w", &connection],
+            &["plan", "w", &connection, "--json"],
+            &["w"],
+            &["w", "s"],
+            &["check", "w.yaml"],
+            &["check", "w.yaml", "--json"],
+            &["describe", "workload=w.yaml"],
+            &["describe", "workload=w.yaml", "--json"],
+            &["help", "workload", "w.yaml"],
+            &["--list-workloads", "--include", "."],
+            &["--list-scenarios", "--include", "."],
+            &["eval", &recipe],
+            &["eval", "Mod(5)", "--at", uri],
+            &["run", "driver=diag", "op=noop", "--progress", uri],
+            &["run", "driver=diag", "op=noop", "--fail-if", uri],
+        ];
+        for words in rows {
+            for environment in [None, Some(uri)] {
+                let mut command = given.command(words);
+                command.envs(environment.map(|uri| ("NBRS_CONNECTION", uri)));
+                let ran = Ran::of(&mut command);
+                for text in [&ran.stdout, &ran.stderr] {
+                    assert!(!text.contains("s3"), "{words:?}:\n{text}");
+                    assert!(!text.contains("internal error"), "{words:?}:\n{text}");
+                }
+                if !words.contains(&"driver=mongodb") {
+                    break;
+                }
+            }
+        }
+        for (path, text) in files_of(given.path()) {
+            let name = path.display().to_string();
+            assert!(
+                name.ends_with("w.yaml") || !(text.contains("s3") || name.contains("s3")),
+                "{name}:\n{text}"
+            );
+        }
+    }
+}
+
+// ---- pipes ----
+
+fn pipe(place: &Place, name: &str) {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    mkfifoat(CWD, place.path().join(name), Mode::RUSR | Mode::WUSR).expect("a pipe");
+}
+
+#[test]
+fn a_pipe_that_nobody_holds_the_other_end_of_is_an_error_and_no_wait() {
+    let place = Place::new();
+    pipe(&place, "p");
+    pipe(&place, "w.yaml");
+    let noop = ["run", "driver=diag", "op=noop"];
+    let rows: &[(&[&str], &str)] = &[
+        (&["--report-json-to", "p"], "nobody reads from"),
+        (&["--report-summary-to", "p"], "nobody reads from"),
+        (&["--log-histograms", "p"], "nobody reads from"),
+        (&["--argsfile", "p"], "nothing writes to"),
+    ];
+    for (option, part) in rows {
+        let ran = ended(place.start(&[&noop[..], option].concat()), Duration::from_secs(20));
+        ran.refused(2, &[part]);
+    }
+    ended(place.start(&["eval", "--from", "p"]), Duration::from_secs(20)).refused(2, &["nothing writes to"]);
+    for words in [&["run", "workload=w.yaml"][..], &["w"], &["check", "w.yaml"], &["help", "workload", "w"]] {
+        let ran = ended(place.start(words), Duration::from_secs(20));
+        ran.refused(2, &[]);
+        let said = ran.stderr + &ran.stdout;
+        assert!(said.contains("`w.yaml` is a pipe or a device") && !said.contains("did you mean"), "{said}");
+    }
+}
+
+#[test]
+fn a_signal_ends_a_report_that_its_reader_keeps_waiting() {
+    let place = Place::new();
+    pipe(&place, "p");
+    let mut reader =
+        std::fs::OpenOptions::new().read(true).write(true).open(place.path().join("p")).expect("a pipe");
+    let ops: String = (0..400).map(|n| format!("  operation-number-{n}: noop\n")).collect();
+    place.file("many.yaml", &format!("ops:\n{ops}"));
+    let run = place.start(&["run", "driver=diag", "workload=many.yaml", "--report-json-to", "p"]);
+    // One byte of the report is read; the rest fills the pipe and waits.
+    reader.read_exact(&mut [0]).expect("the report begins");
+    signal(&run, rustix::process::Signal::TERM);
+    let ran = ended(run, Duration::from_secs(20));
+    assert_eq!(ran.code, 143, "{}", ran.stderr);
+    drop(reader);
 }

@@ -2,6 +2,7 @@
 
 use crate::bindings::Program;
 use crate::functions::Context;
+use crate::redact;
 use crate::span::Text;
 use crate::units;
 use crate::value::Value;
@@ -46,7 +47,7 @@ pub fn run(recipes: Vec<Text>, at: &[Range<u64>], json: bool, out: &mut dyn io::
                     line.extend_from_slice(b"{\"recipe\":");
                     write_json_text(recipe.as_str(), &mut line);
                     line.extend_from_slice(b",\"error\":");
-                    write_json_text(&error.one_line(), &mut line);
+                    write_json_text(&redact::passwords(&error.one_line()), &mut line);
                     line.extend_from_slice(b"}\n");
                     out.write_all(&line)?;
                 }
@@ -56,14 +57,14 @@ pub fn run(recipes: Vec<Text>, at: &[Range<u64>], json: bool, out: &mut dyn io::
         match compiled {
             Ok(compiled) => {
                 for notice in &compiled.notices {
-                    eprintln!("{}", notice.render(false));
+                    eprintln!("{}", redact::passwords(&notice.render(false)));
                 }
                 if !std::mem::take(&mut first) {
                     out.write_all(b"\n")?;
                 }
                 write_plain(&compiled.program, at, out)?;
             }
-            Err(error) => eprintln!("{}", error.render(false)),
+            Err(error) => eprintln!("{}", redact::passwords(&error.render(false))),
         }
     }
     Ok(all_compiled)

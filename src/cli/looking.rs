@@ -38,17 +38,29 @@ pub fn describe(ops: &[OpTemplate], json: bool, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-/// The op with a connection string of its own masked.
+/// The op with the secrets of its texts masked.
 fn without_secrets(op: &OpTemplate) -> OpTemplate {
     let mut op = op.clone();
-    for fields in [&mut op.op, &mut op.params] {
-        if let Some(node) = fields.get_mut("connection")
-            && let Some(text) = node.as_text()
-        {
-            node.data = Data::Text(Text::unplaced(redact::uri(text.as_str())));
-        }
+    for (name, node) in op.op.iter_mut().chain(&mut op.params) {
+        mask(name, node);
+    }
+    op.description = op.description.map(|text| redact::passwords(&text));
+    for recipe in op.bindings.values_mut() {
+        *recipe = Text::unplaced(redact::passwords(recipe.as_str()));
+    }
+    for value in op.tags.values_mut() {
+        *value = redact::passwords(value);
     }
     op
+}
+
+fn mask(name: &str, node: &mut Node) {
+    match &mut node.data {
+        Data::Text(text) => *text = Text::unplaced(redact::parameter(name, text.as_str())),
+        Data::List(items) => items.iter_mut().for_each(|item| mask(name, item)),
+        Data::Map(entries) => entries.iter_mut().for_each(|(key, value)| mask(key.as_str(), value)),
+        Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {}
+    }
 }
 
 fn described(op: &OpTemplate) -> Json {
@@ -157,11 +169,11 @@ fn footer(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## --copy=NAME\n")
 }
 
-fn first_line(workload: &Workload) -> &str {
+fn first_line(workload: &Workload) -> String {
     let description = workload.description.as_deref().unwrap_or("").trim_start();
     match description.split(['\n', '.', ';']).next() {
-        Some("") | None => "no description provided",
-        Some(line) => line,
+        Some("") | None => "no description provided".to_owned(),
+        Some(line) => redact::passwords(line),
     }
 }
 

@@ -3,6 +3,7 @@
 mod check;
 pub mod eval;
 mod help;
+mod input;
 pub mod looking;
 mod outputs;
 mod plan;
@@ -23,12 +24,12 @@ use crate::workload::{self, LoadOptions};
 use indexmap::IndexMap;
 use screen::Screen;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 use words::{Options, ProgressMode, Request, Topic, WordsError};
 
@@ -58,6 +59,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
         let what = info.payload_as_str().unwrap_or("no message");
+        let what = redact::passwords(what);
         let _ = writeln!(
             io::stderr(),
             "nbrs: internal error{place}: {what}\nThis is a fault in nbrs: please report it."
@@ -265,11 +267,7 @@ fn evaluate(
 /// A file's recipes, one a line; empty lines are none.
 fn recipes_of(file: &Path) -> io::Result<Vec<Text>> {
     const MAX_BYTES: u64 = 100_000_000;
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other("it is longer than 100 MB"));
-    }
+    let text = input::read(file, MAX_BYTES)?;
     let whole = Text::of_source(file.display().to_string(), text.as_str());
     let mut recipes = Vec::new();
     let mut start = 0;
@@ -315,6 +313,9 @@ fn serve(port: u16, data_dir: Option<PathBuf>, drop: bool) -> u8 {
 
 /// The signal that asked the run to end, as an exit code; 0 = none.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
+
+/// The session is over, so that there is nothing left to ask to end: only reports, which may wait for a reader.
+static OVER: AtomicBool = AtomicBool::new(false);
 
 /// What a session is to do.
 enum Work {
@@ -414,9 +415,9 @@ fn run(
     let clock = Instant::now();
     let (interrupt, interrupted) = watch::channel(false);
     let done = runtime.block_on(async {
-        let signals = tokio::spawn(listen(interrupt, Arc::clone(&screen)));
+        tokio::spawn(listen(interrupt, Arc::clone(&screen)));
         let view = Arc::clone(&screen) as Arc<dyn session::View>;
-        let done = match work {
+        match work {
             Work::Commands(commands) => Done::of_session(
                 session::run(commands, &settings, view, interrupted).await,
                 &settings.fail_if,
@@ -424,13 +425,23 @@ fn run(
             Work::Search(parameters, search) => {
                 Done::of_search(find_max(&parameters, &search, &settings, view, interrupted).await)
             }
-        };
-        signals.abort();
-        done
+        }
     });
+    OVER.store(true, Ordering::SeqCst);
+    let code = conclude(done, command, (started, clock.elapsed()), &screen, &written);
     // Tasks that were given up must not hold the end of the program.
     runtime.shutdown_background();
+    code
+}
 
+/// Says and writes what came of a run that began at a time and took a while, and gives its exit code.
+fn conclude(
+    done: Done,
+    command: Vec<String>,
+    (started, elapsed): (SystemTime, Duration),
+    screen: &Screen,
+    written: &outputs::Written,
+) -> u8 {
     let signal = SIGNAL.load(Ordering::SeqCst);
     let code = match &done.error {
         _ if signal != 0 => signal,
@@ -458,7 +469,7 @@ fn run(
     let result = report::Run {
         command,
         started,
-        elapsed: clock.elapsed(),
+        elapsed,
         status: match code {
             exit::INTERRUPTED => report::Status::Interrupted,
             exit::TERMINATED => report::Status::Terminated,
@@ -478,7 +489,7 @@ fn run(
     }
     let result = Arc::new(result);
     let growing = screen.close_exports(&result);
-    let (errors, mut files) = outputs::Open::write(&written, &result);
+    let (errors, mut files) = outputs::Open::write(written, &result);
     files.extend(growing.files);
     let mut late = growing.failed || !errors.is_empty();
     for error in errors {
@@ -491,7 +502,7 @@ fn run(
     if late && code == exit::DONE { exit::USAGE } else { code }
 }
 
-/// Turns the first SIGINT or SIGTERM into a stop, and the second into an end on the spot.
+/// Turns the first SIGINT or SIGTERM into a stop; the second, or one after the session, into an end on the spot.
 async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -503,7 +514,8 @@ async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
             _ = int.recv() => (exit::INTERRUPTED, "SIGINT"),
             _ = term.recv() => (exit::TERMINATED, "SIGTERM"),
         };
-        if SIGNAL.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+        let first = SIGNAL.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        if !first || OVER.load(Ordering::SeqCst) {
             std::process::exit(i32::from(code));
         }
         screen.stopped_by(name);

@@ -48,8 +48,11 @@ fn planned(command: &Scripted) -> PlannedStep {
 
 fn to_json(step: &PlannedStep) -> Json {
     let text = |text: &str| if text.is_empty() { Json::Null } else { json!(text) };
-    let mut params: serde_json::Map<String, Json> =
-        step.params.iter().map(|(name, value)| (name.clone(), json!(redact::uri(value)))).collect();
+    let mut params: serde_json::Map<String, Json> = step
+        .params
+        .iter()
+        .map(|(name, value)| (name.clone(), json!(redact::parameter(name, value))))
+        .collect();
     if let Some(millis) = &step.argument {
         params.insert("ms".to_owned(), json!(millis));
     }
@@ -57,7 +60,7 @@ fn to_json(step: &PlannedStep) -> Json {
         "scenario": text(&step.scenario),
         "step": text(&step.step),
         "verb": step.verb,
-        "alias": text(&step.alias),
+        "alias": text(&redact::passwords(&step.alias)),
         "params": params,
     })
 }

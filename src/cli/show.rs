@@ -2,6 +2,7 @@
 
 use crate::functions::Context;
 use crate::plan::{Body, OpPlan, extended_json};
+use crate::redact;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -82,7 +83,7 @@ fn content(op: &OpPlan, cycle: u64, context: &mut Context, bytes: &mut Vec<u8>) 
             .collect::<Result<_, _>>()
             .map(Content::Fields),
     };
-    bound.unwrap_or_else(|error| Content::Error(error.to_string()))
+    bound.unwrap_or_else(|error| Content::Error(redact::passwords(&error.to_string())))
 }
 
 impl Content {

@@ -1,8 +1,8 @@
 //! argv → [`Request`]: options by clap, words by the grammar of the reference (verbs, `k=v`, workload names).
 
-use super::help;
 use super::outputs::Outputs;
 use super::verbs::{self, is_command};
+use super::{help, input};
 use crate::session::condition::Condition;
 use crate::session::findmax::Search;
 use crate::session::{self, parameters, steps};
@@ -12,7 +12,6 @@ use clap::{FromArgMatches, Parser, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -267,12 +266,10 @@ fn with_args_files(args: &[OsString]) -> Result<Vec<OsString>, Diagnostic> {
             }
         };
         let shown = file.to_string_lossy().into_owned();
-        let mut text = String::new();
-        std::fs::File::open(&file)
-            .and_then(|file| file.take(MAX_ARGS_FILE + 1).read_to_string(&mut text))
-            .and_then(|length| match length as u64 > MAX_ARGS_FILE || text.contains('\0') {
+        let text = input::read(file.as_ref(), MAX_ARGS_FILE)
+            .and_then(|text| match text.contains('\0') {
                 true => Err(std::io::Error::other("this is no file of arguments, one a line")),
-                false => Ok(()),
+                false => Ok(text),
             })
             .map_err(|error| Diagnostic::error(format!("--argsfile: cannot read `{shown}`: {error}")))?;
         let whole = Text::of_source(shown, text.as_str());

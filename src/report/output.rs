@@ -1,9 +1,12 @@
 //! Files that appear whole or not at all: written under another name beside their own, put on disk, and then
 //! renamed. A full disk or a closed pipe is an error, never half a report.
 
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A report that could not be written.
@@ -97,7 +100,7 @@ fn names(path: &Path) -> io::Result<(Option<PathBuf>, PathBuf)> {
 fn to_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let (part, path) = names(path)?;
     let Some(part) = part else {
-        let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        let mut out = BufWriter::new(open_other(&path)?);
         return render(&mut out).and_then(|()| out.flush());
     };
     let written = write_through(&part, render).and_then(|()| fs::rename(&part, &path));
@@ -106,6 +109,19 @@ fn to_file(path: &Path, render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         let _ = fs::remove_file(&part);
     }
     written
+}
+
+/// Opens what is no file. A pipe that nobody reads from is an error: to wait for a reader may be to wait for ever.
+fn open_other(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().write(true).custom_flags(flags).open(path).map_err(|error| {
+        match error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) {
+            true => io::Error::other("it is a pipe that nobody reads from"),
+            false => error,
+        }
+    })?;
+    fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
 }
 
 /// On disk when this returns, so that a full disk shows here and not after the rename.
@@ -145,7 +161,7 @@ impl Growing {
         let begun = names(&named).and_then(|(part, path)| {
             let file = match &part {
                 Some(part) => File::create(part)?,
-                None => OpenOptions::new().write(true).open(&path)?,
+                None => open_other(&path)?,
             };
             Ok((part, path, file))
         });
@@ -179,7 +195,7 @@ impl Growing {
         let file = match (self.file.take(), &self.part) {
             (Some(file), _) => file,
             (None, Some(part)) => OpenOptions::new().append(true).open(part)?,
-            (None, None) => OpenOptions::new().write(true).open(&self.path)?,
+            (None, None) => open_other(&self.path)?,
         };
         Ok(self.file.insert(file))
     }

@@ -7,6 +7,7 @@ use super::parameters;
 use crate::adapters::{ADAPTERS, AdapterRow};
 use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
+use crate::redact;
 use crate::sequence::{self, Sequencer};
 use crate::span::{Diagnostic, Location, Severity, Text, nearest};
 use crate::units;
@@ -486,7 +487,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         .get("alias")
         .cloned()
         .or_else(|| name.clone())
-        .unwrap_or_else(|| format!("{}0", default.name.to_uppercase()));
+        .map_or_else(|| format!("{}0", default.name.to_uppercase()), |alias| redact::passwords(&alias));
     Ok(Prepared {
         alias,
         workload: name,

@@ -1,6 +1,7 @@
 //! Named scenarios → the commands of a session.
 
 use super::{Command, parameters, prepare};
+use crate::redact;
 use crate::span::Diagnostic;
 use crate::workload::scenario::{self, Plan, PlannedStep, Vocabulary};
 use crate::workload::{LoadOptions, Workload};
@@ -69,7 +70,8 @@ pub fn command(step: PlannedStep) -> Result<Command, Diagnostic> {
 /// A time or a pattern of aliases that cannot be read.
 pub fn simple(verb: &str, argument: &str) -> Result<Command, Diagnostic> {
     match verb {
-        "await" => Ok(Command::Await(argument.to_owned())),
+        // As activities are called in all that is shown.
+        "await" => Ok(Command::Await(redact::passwords(argument))),
         "waitmillis" => argument
             .parse()
             .map(Command::WaitMillis)

@@ -244,6 +244,10 @@ fn unknown(name: &str, includes: &[PathBuf]) -> Diagnostic {
     if Path::new(name).is_file() {
         return error.help("a workload is a .yaml, .yml or .json file");
     }
+    if let Some(path) = candidates(name).iter().find(|path| path.exists()) {
+        return Diagnostic::error(format!("`{}` is a pipe or a device, and no file", path.display()))
+            .help("a workload is read more than once: write it into a file");
+    }
     let mut known = bundled_names();
     let here = fs::read_dir(".").into_iter().flatten().flatten().map(|entry| entry.path());
     let local = search_folders(includes).into_iter().flat_map(|folder| files_below(&folder));

@@ -55,6 +55,12 @@ impl Target {
     /// Reads `uri`; names of SRV records are resolved within `limit`.
     pub(super) async fn parse(uri: &str, limit: Duration) -> Result<Target, AdapterError> {
         let shown = redact::uri(uri);
+        if redact::password_range(uri).is_some() && !uri.contains('@') {
+            return Err(AdapterError::Configuration(format!(
+                "connection={shown} is not valid: what follows the `:` is no port (1 to 65535); a user name and a \
+                 password are followed by `@` and a host"
+            )));
+        }
         if let Some(range) = redact::password_range(uri)
             && needs_encoding(&uri.as_bytes()[range])
         {
