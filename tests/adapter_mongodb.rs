@@ -2,6 +2,7 @@
 
 #[path = "../benches/canned/mod.rs"]
 mod canned;
+mod program;
 
 use bson::{Document, doc};
 use canned::{Canned, Reply, connecting};
@@ -12,6 +13,7 @@ use nbrs::functions::Context;
 use nbrs::plan::{self, Form};
 use nbrs::span::Text;
 use nbrs::workload::{Data, Node, OpTemplate};
+use program::Place;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -451,6 +453,8 @@ async fn an_op_of_another_drivers_form_is_refused() {
     let server = Canned::fast();
     let adapter = connect(&server.uri()).await.expect("it answers");
     let plan = plan::OpPlan {
+        space: None,
+        connection: None,
         name: "block__op".to_owned(),
         body: plan::Body::Fields(Vec::new()),
         database: None,
@@ -464,4 +468,40 @@ async fn an_op_of_another_drivers_form_is_refused() {
         Err(AdapterError::Configuration(text)) => assert!(text.starts_with("block__op"), "{text}"),
         _ => panic!("fields are no command"),
     }
+}
+
+// ---- spaces ----
+
+#[test]
+fn each_space_and_each_connection_string_has_one_client_that_is_closed_at_the_end() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let _inside = runtime.enter();
+    let (first, second) = (server(|_| doc! { "ok": 1.0 }.into()), server(|_| doc! { "ok": 1.0 }.into()));
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        &format!(
+            "ops:\n  a: {{stmt: '{{find: \"a\"}}', space: s1}}\n  b: {{op: '{{find: \"b\"}}', space: s2}}\n  c: {{stmt: '{{find: \"c\"}}', space: s1}}\n  \
+             d: '{{find: \"d\"}}'\n  e: {{op: '{{find: \"e\"}}', connection: '{}'}}\n",
+            second.uri()
+        ),
+    );
+    let connection = format!("connection={}", first.uri());
+    let ran = place.run(&["run", "workload=w.yaml", &connection, "threads=3", "cycles=50"]);
+    ran.ok();
+    // A client asks once when it is made and once when its pool is full.
+    assert_eq!((first.seen.count("ping"), second.seen.count("ping")), (6, 2), "{}", ran.stderr);
+    assert_eq!((first.seen.count("find"), second.seen.count("find")), (40, 10));
+    assert_eq!(ran.stderr.matches("has a client of its own").count(), 3, "{}", ran.stderr);
+    program::until(|| first.seen.open.load(Ordering::SeqCst) + second.seen.open.load(Ordering::SeqCst) == 0);
+
+    // Where every op says where it goes, nothing else is asked for.
+    place.file(
+        "own.yaml",
+        &format!("ops: {{e: {{op: '{{find: \"e\"}}', connection: '{}'}}}}\n", second.uri()),
+    );
+    place.run(&["run", "workload=own.yaml", "cycles=1"]).ok();
+    assert!(!place.path().join("data-home").exists(), "no embedded server was started");
+    let shown = place.run(&["show", "workload=own.yaml"]);
+    assert!(shown.ok().stdout.contains(r#"{"find":"e"}"#), "{}", shown.stdout);
 }

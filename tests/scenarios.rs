@@ -132,7 +132,7 @@ fn a_file_of_arguments_stands_for_its_lines() {
     for (file, part) in [
         ("none.args", "cannot read `none.args`"),
         (".", "cannot read `.`"),
-        ("/dev/zero", "no file of arguments"),
+        ("/dev/zero", "longer than 1 MB"),
         ("c.args", "names another one"),
     ] {
         place.file("c.args", "--argsfile b.args\n");
@@ -713,4 +713,123 @@ fn no_template_is_left_in_any_output_however_a_workload_is_reached() {
             }
         }
     }
+}
+
+#[test]
+fn a_failure_stops_what_was_started_and_the_summary_says_so() {
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        "scenarios:\n  default:\n    back: start driver=diag tags==block:slow cycles=1000000\n    bad: run driver=diag tags==block:bad cycles=1\n    \
+         last: run driver=stdout tags==block:good\n  \
+         other:\n    bad: start driver=diag tags==block:bad cycles=1\n    back: run driver=diag tags==block:slow cycles=1000000\n  \
+         pause:\n    bad: start driver=diag tags==block:bad cycles=1\n    rest: waitmillis 3600000\n  \
+         lost:\n    back: start driver=diag tags==block:slow cycles=1000000\n    gone: run driver=mongodb tags==block:ping connection=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200\n\
+         blocks:\n  slow: {ops: {o: delay=1ms}}\n  bad: {ops: {o: erroroncycle=0}}\n  good: {ops: {o: \"good\\n\"}}\n  ping: {ops: {o: '{ping: 1}'}}\n",
+    );
+    for (scenario, code, stopped) in [
+        ("default", 1, Some("the failure of `bad`")),
+        // It may fail before the other is started.
+        ("other", 1, None),
+        ("pause", 1, None),
+        ("lost", 3, Some("an error of the step after it")),
+    ] {
+        let (ran, result) = place.result(&["w", scenario]);
+        assert_eq!((ran.code, ran.stdout.contains("good")), (code, false), "{}", ran.stderr);
+        let said = ran.stdout + &ran.stderr;
+        if let Some(what) = stopped {
+            assert!(said.contains(&format!("stopped by {what}")), "{scenario}:\n{said}");
+            let activities = result["activities"].as_array().expect("activities");
+            assert_eq!(activities.len(), if scenario == "lost" { 1 } else { 2 }, "{result}");
+        }
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_does_not_end_a_run_that_is_to_keep_going() {
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        "scenarios:\n  default:\n    gone: start driver=mongodb tags==block:ping connection=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200\n    \
+         wait: await gone\n    last: run driver=stdout tags==block:good\n\
+         blocks:\n  good: {ops: {o: \"good\\n\"}}\n  ping: {ops: {o: '{ping: 1}'}}\n",
+    );
+    let ran = place.run(&["w", "--keep-going"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "good\n"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{}", ran.stderr);
+    assert_eq!(place.run(&["w"]).stdout, "");
+}
+
+#[test]
+fn the_later_forms_of_wait_and_await_are_read() {
+    let place = Place::new();
+    let rows: &[(&str, &[&str])] = &[
+        ("wait ms=5", &["default.a wait a ms=5"]),
+        ("wait ms=1 us=2 ns=3", &["default.a wait a ms=1 us=2 ns=3"]),
+        ("wait unit=2ms", &["default.a wait a unit=2ms"]),
+        (
+            "start driver=stdout alias=x_STEP await activity=x_a",
+            &["default.a start x_a driver=stdout workload=w", "default.a await x_a"],
+        ),
+    ];
+    for (command, expected) in rows {
+        place.file("w.yaml", &one_step(command));
+        assert_eq!(texts(&place, &["w"]), *expected, "{command}");
+        place.run(&["w"]).ok();
+    }
+    place.run(&["start", "driver=diag", "op=noop", "alias=x", "wait", "ms=1", "await", "activity=x"]).ok();
+    for (command, part) in [
+        ("wait", "needs a time"),
+        ("wait soon=5", "there are ms, us, ns and unit"),
+        ("wait ms=1.5", "not a whole number"),
+        ("await activity=x s=5", "not `s=…`"),
+        ("container x", "`container` is not supported"),
+    ] {
+        place.file("w.yaml", &one_step(command));
+        assert!(refused(&place, &["plan", "w"]).contains(part), "{command}");
+    }
+}
+
+#[test]
+fn a_plan_refuses_the_values_that_a_run_does() {
+    let place = Place::new();
+    for (command, part) in [
+        ("run driver=stdout cycles=1kb", "w.yaml:3:34"),
+        ("run driver=stdout threads=many", "`many` is not a number"),
+        ("run driver=stdout errors=whatever", "unknown verb"),
+        ("run driver=stdout cyclerate=fast", "`cyclerate=fast`"),
+        ("run driver=stdout seq=any", "no order of ops"),
+        ("await nothing", "no activity `nothing`"),
+    ] {
+        place.file("w.yaml", &one_step(command));
+        for verb in [&["plan", "w"][..], &["w"]] {
+            assert!(refused(&place, verb).contains(part), "{verb:?} {command}: {}", refused(&place, verb));
+        }
+    }
+    assert!(refused(&place, &["plan", "run", "driver=diag", "op=noop", "cycles=1kb"]).contains("`kb`"));
+}
+
+#[test]
+fn a_template_variable_of_other_steps_is_of_no_use_to_those_that_run() {
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        "scenarios:\n  a: {s: run driver=stdout cycles=TEMPLATE(acycles,1)}\n  b: {s: 'run driver=stdout cycles=TEMPLATE(bcycles,1) tags=block:TEMPLATE(blk,main)'}\n\
+         blocks: {TEMPLATE(blk,main): {ops: {o: \"TEMPLATE(text,x)\\n\"}}}\n",
+    );
+    let said = refused(&place, &["w", "a", "bcycles=5"]);
+    assert!(said.contains("no step uses `bcycles` of those that run") && said.contains("`b.s`"), "{said}");
+    assert_eq!(place.run(&["w", "b", "bcycles=2"]).ok().stdout, "x\nx\n");
+    for word in ["text=y", "blk=other", "acycles=1"] {
+        place.run(&["w", "a", word]).ok();
+    }
+}
+
+#[test]
+fn a_filter_of_tags_that_has_nothing_to_choose_from_is_said() {
+    let place = Place::new();
+    place.file("w.yaml", "bindings: {n: Identity()}\n");
+    let ran = place.run(&["run", "workload=w.yaml", "tags=block:main", "cycles=1"]);
+    assert_eq!(ran.ok().stdout, "n=0\n");
+    assert!(ran.stderr.contains("`tags=` has no effect"), "{}", ran.stderr);
 }

@@ -3,42 +3,7 @@
 
 #![no_main]
 
-use indexmap::IndexMap;
-use libfuzzer_sys::fuzz_target;
-use nbrs::functions::Context;
-use nbrs::plan::{Form, compile};
-use nbrs::span::Text;
-use nbrs::workload::{Data, Node, OpTemplate};
+#[path = "../checks/op_text.rs"]
+mod op_text;
 
-fuzz_target!(|text: String| {
-    let stmt = Node { data: Data::Text(Text::of_source("op", text)), location: None };
-    let recipes = [("n", "Identity()"), ("s", "ToString(); Prefix('\"')"), ("d", "Add(0.5)")];
-    let op = OpTemplate {
-        name: "b__o".to_owned(),
-        block: "b".to_owned(),
-        description: None,
-        op: IndexMap::from([("stmt".to_owned(), stmt)]),
-        params: IndexMap::new(),
-        bindings: recipes
-            .map(|(name, recipe)| (name.to_owned(), Text::unplaced(recipe)))
-            .into_iter()
-            .collect(),
-        tags: IndexMap::new(),
-        location: None,
-    };
-    for form in [Form::Command, Form::Text, Form::Fields] {
-        match compile(&op, form) {
-            Ok(compiled) => {
-                for cycle in [0, 1, 12345] {
-                    let _ = compiled.plan.body.bind(cycle, &mut Context::default(), &mut Vec::new());
-                }
-            }
-            Err(errors) => {
-                for error in errors {
-                    assert!(error.location.is_some(), "{}", error.message);
-                    let _ = error.render(false);
-                }
-            }
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|text: String| op_text::check(text));

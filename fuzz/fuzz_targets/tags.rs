@@ -2,25 +2,7 @@
 
 #![no_main]
 
-use indexmap::IndexMap;
-use libfuzzer_sys::fuzz_target;
-use nbrs::span::{Source, Text};
-use nbrs::workload::tags::TagFilter;
-use nbrs::workload::{self, Workload};
-use std::sync::{Arc, LazyLock};
+#[path = "../checks/tags.rs"]
+mod tags;
 
-static WORKLOAD: LazyLock<Workload> = LazyLock::new(|| {
-    let text = "tags: {suite: kv}\nblocks: {schema: {ops: a}, main-read: {ops: {r: b, w: c}}}\n".to_owned();
-    let source = Arc::new(Source { name: "f.yaml".to_owned(), text });
-    workload::parse(source, &IndexMap::new()).expect("it loads")
-});
-
-fuzz_target!(|text: String| {
-    let filter = match TagFilter::parse(&Text::of_source("tags", text)) {
-        Ok(filter) => filter,
-        Err(error) => return drop(error.render(false)),
-    };
-    if let Err(error) = filter.select(&WORKLOAD) {
-        let _ = error.render(false);
-    }
-});
+libfuzzer_sys::fuzz_target!(|text: String| tags::check(text));

@@ -2,19 +2,7 @@
 
 #![no_main]
 
-use indexmap::IndexMap;
-use libfuzzer_sys::fuzz_target;
-use nbrs::span::Source;
-use nbrs::workload;
-use std::sync::Arc;
+#[path = "../checks/workload.rs"]
+mod workload;
 
-fuzz_target!(|text: String| {
-    let params = IndexMap::from([("a".to_owned(), "<<b:1>>".to_owned())]);
-    let source = Arc::new(Source { name: "f.yaml".to_owned(), text });
-    let (workload, found) = workload::examine(source, &params);
-    assert!(workload.is_some() || !found.is_empty());
-    for one in found {
-        assert!(one.location.is_some(), "{}", one.message);
-        let _ = (one.one_line(), one.render(false));
-    }
-});
+libfuzzer_sys::fuzz_target!(|text: String| workload::check(text));

@@ -55,7 +55,7 @@ fn line(file: &str, found: &Diagnostic) -> String {
 
 fn json_line(file: &str, found: &Diagnostic) -> String {
     let (file, line, column) = place(file, found);
-    let severity = if found.severity == Severity::Error { "error" } else { "warning" };
+    let severity = found.severity.word();
     let mut fields = json!({
         "file": file, "line": line, "column": column, "severity": severity, "message": found.message,
     });

@@ -10,7 +10,7 @@ use crate::span::Diagnostic;
 use crate::workload::{Node, Workload, find};
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 const AFTER: &str = "\
 Results go to stdout; header, progress, notices and errors to stderr.
@@ -42,8 +42,8 @@ fn core_parameters() -> String {
 }
 
 /// Two columns, indented.
-fn table<'a>(rows: impl Iterator<Item = (String, &'a str)>, out: &mut String) {
-    let rows: Vec<(String, &str)> = rows.collect();
+fn table<T: Display>(rows: impl IntoIterator<Item = (String, T)>, out: &mut String) {
+    let rows: Vec<(String, T)> = rows.into_iter().collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, text) in rows {
         let _ = writeln!(out, "  {name:width$}  {text}");
@@ -61,8 +61,7 @@ pub fn verb(verb: &Verb) -> String {
         command.get_arguments().filter(|arg| verb.options.contains(&arg.get_id().as_str())).collect();
     if !options.is_empty() {
         out.push_str("\nOptions:\n");
-        let rows: Vec<(String, String)> = options.iter().map(|arg| option(arg)).collect();
-        table(rows.iter().map(|(name, help)| (name.clone(), help.as_str())), &mut out);
+        table(options.into_iter().map(option), &mut out);
     }
     if verb.usage.iter().any(|usage| usage.contains("k=v")) && verb.name != "plan" && verb.name != "check" {
         let _ = write!(out, "\n{}", core_parameters());
@@ -96,17 +95,10 @@ pub fn function(row: &FunctionRow) -> String {
     }
     if !row.examples.is_empty() {
         out.push_str("\nExamples:\n");
-        let rows: Vec<(String, String)> = row
-            .examples
-            .iter()
-            .map(|example| {
-                (
-                    format!("nbrs eval {} --at {}", quoted(example.0), example.1),
-                    example.2.replace('\n', "\\n"),
-                )
-            })
-            .collect();
-        table(rows.iter().map(|(name, value)| (name.clone(), value.as_str())), &mut out);
+        let rows = row.examples.iter().map(|functions::Example(recipe, cycle, value)| {
+            (format!("nbrs eval {} --at {cycle}", quoted(recipe)), value.replace('\n', "\\n"))
+        });
+        table(rows, &mut out);
     }
     out
 }
@@ -249,23 +241,18 @@ pub fn workload(workload: &Workload, typed: &str) -> String {
             let command: Vec<&str> = step.command.as_str().split_whitespace().collect();
             (format!("  {}", step.name), command.join(" "))
         });
-        let rows: Vec<(String, String)> = rows.collect();
-        table(rows.iter().map(|(name, command)| (name.clone(), command.as_str())), &mut out);
+        table(rows, &mut out);
     }
     if !workload.variables.is_empty() {
         out.push_str("\nTemplate variables (k=v) and their defaults:\n");
-        let rows: Vec<(String, String)> = workload
-            .variables
-            .iter()
-            .map(|variable| {
-                let default = match &variable.default {
-                    Some(default) => default.split_whitespace().collect::<Vec<_>>().join(" "),
-                    None => "(no default: give it where an op needs it)".to_owned(),
-                };
-                (variable.name.clone(), default)
-            })
-            .collect();
-        table(rows.iter().map(|(name, default)| (name.clone(), default.as_str())), &mut out);
+        let rows = workload.variables.iter().map(|variable| {
+            let default = match &variable.default {
+                Some(default) => default.split_whitespace().collect::<Vec<_>>().join(" "),
+                None => "(no default: give it where an op needs it)".to_owned(),
+            };
+            (variable.name.clone(), default)
+        });
+        table(rows, &mut out);
     }
     if !workload.ops.is_empty() {
         out.push_str("\nBlocks and their ops (tags=block:NAME selects a block):\n");
@@ -276,10 +263,12 @@ pub fn workload(workload: &Workload, typed: &str) -> String {
             let _ = writeln!(out, "  {}", op.block);
             block = Some(&op.block);
         }
-        let name = op.name.strip_prefix(&format!("{}__", op.block)).unwrap_or(&op.name);
-        let ratio = ["ratio"].iter().find_map(|key| op.op.get(*key).or_else(|| op.params.get(*key)));
-        let ratio =
-            ratio.and_then(Node::as_text).map(|ratio| format!(" (ratio {ratio})")).unwrap_or_default();
+        let name = op.own_name();
+        let ratio = op
+            .field("ratio")
+            .and_then(Node::as_text)
+            .map(|ratio| format!(" (ratio {ratio})"))
+            .unwrap_or_default();
         let description =
             op.description.as_deref().map(|text| format!(": {}", text.trim())).unwrap_or_default();
         let _ = writeln!(out, "    {name}{ratio}{description}");
@@ -292,15 +281,11 @@ pub fn driver(row: &AdapterRow) -> String {
     let mut out = format!("driver={}: {}\n", row.name, row.help);
     if !row.parameters.is_empty() {
         out.push_str("\nParameters:\n");
-        let rows: Vec<(String, String)> = row
-            .parameters
-            .iter()
-            .map(|parameter| {
-                let default = parameter.default.map(|text| format!(" (default {text})")).unwrap_or_default();
-                (parameter.name.to_owned(), format!("{}{default}", parameter.help))
-            })
-            .collect();
-        table(rows.iter().map(|(name, help)| (name.clone(), help.as_str())), &mut out);
+        let rows = row.parameters.iter().map(|parameter| {
+            let default = parameter.default.map(|text| format!(" (default {text})")).unwrap_or_default();
+            (parameter.name.to_owned(), format!("{}{default}", parameter.help))
+        });
+        table(rows, &mut out);
     }
     out
 }

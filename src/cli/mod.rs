@@ -19,7 +19,7 @@ use crate::report;
 use crate::session::condition::{Condition, Finding};
 use crate::session::findmax::{Found, Search, find_max};
 use crate::session::{self, SessionError, Settings, prepare, target};
-use crate::span::{Diagnostic, Text};
+use crate::span::{Diagnostic, Severity, Text};
 use crate::workload::{self, LoadOptions};
 use indexmap::IndexMap;
 use screen::Screen;
@@ -94,16 +94,23 @@ fn fail(error: &SessionError) -> u8 {
     }
 }
 
+/// Says what cannot be; the exit code.
+fn refused(error: Diagnostic) -> u8 {
+    fail(&error.into())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Diagnostic> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| Diagnostic::error(format!("cannot start the runtime: {error}")))
+}
+
 /// What a looking verb's output makes of an output that cannot be written: a reader that has seen enough is
 /// no error.
 fn written(result: io::Result<u8>) -> u8 {
     match result {
         Ok(code) => code,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
-        Err(error) => {
-            tell(&[Diagnostic::error(format!("cannot write to standard output: {error}"))]);
-            exit::USAGE
-        }
+        Err(error) => refused(Diagnostic::error(format!("cannot write to standard output: {error}"))),
     }
 }
 
@@ -124,6 +131,10 @@ fn dispatch(args: &[OsString]) -> u8 {
             return code;
         }
     };
+    for folder in options.include.iter().filter(|folder| !folder.is_dir()) {
+        let what = format!("--include {}: there is no such folder", folder.display());
+        tell(&[Diagnostic::warning(what)]);
+    }
     let mut out = io::stdout().lock();
     match request {
         Request::Hello => written(out.write_all(HELLO.as_bytes()).map(|()| exit::DONE)),
@@ -146,10 +157,7 @@ fn dispatch(args: &[OsString]) -> u8 {
             let notices = script.notices.clone();
             match script.commands() {
                 Ok(commands) => run(args, &options, Work::Commands(commands), &notices, progress),
-                Err(error) => {
-                    tell(&[error]);
-                    exit::USAGE
-                }
+                Err(error) => refused(error),
             }
         }
         other => looking(&options, other, &mut out),
@@ -206,7 +214,13 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             }
         }
         Request::Plan { script, json } => {
+            let found =
+                script.clone().commands().map_or_else(|error| vec![error], |all| session::examine(&all));
             tell(&script.notices);
+            tell(&found);
+            if found.iter().any(|one| one.severity == Severity::Error) {
+                return exit::USAGE;
+            }
             written(plan::run(&script, json, out).map(|()| exit::DONE))
         }
         Request::Check { files, parameters, strict, json } => {
@@ -220,10 +234,7 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
         Request::ListScenarios => listed(looking::list_scenarios(&options.include, out)),
         Request::Copy(name) => match looking::copy(&name, Path::new(".")) {
             Ok(_) => exit::DONE,
-            Err(error) => {
-                tell(&[error]);
-                exit::USAGE
-            }
+            Err(error) => refused(error),
         },
         // Those are dispatched before.
         Request::Hello
@@ -247,16 +258,16 @@ fn evaluate(
     let cycles = match eval::cycles(at.unwrap_or("0..10")) {
         Ok(cycles) => cycles,
         Err(why) => {
-            tell(&[Diagnostic::error(format!("--at: {why}")).help("cycles and ranges, such as 0,1,5..10")]);
-            return exit::USAGE;
+            return refused(
+                Diagnostic::error(format!("--at: {why}")).help("cycles and ranges, such as 0,1,5..10"),
+            );
         }
     };
     let recipes = match (recipe, from) {
         (_, Some(file)) => match recipes_of(&file) {
             Ok(recipes) => recipes,
             Err(error) => {
-                tell(&[Diagnostic::error(format!("cannot read {}: {error}", file.display()))]);
-                return exit::USAGE;
+                return refused(Diagnostic::error(format!("cannot read {}: {error}", file.display())));
             }
         },
         (recipe, None) => vec![Text::of_source("recipe", recipe.unwrap_or_default())],
@@ -295,19 +306,13 @@ fn serve(port: u16, data_dir: Option<PathBuf>, drop: bool) -> u8 {
         Ok(dir) => dir,
         Err(error) => return fail(&error),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            tell(&[Diagnostic::error(format!("cannot start the runtime: {error}"))]);
-            return exit::USAGE;
-        }
+        Err(error) => return refused(error),
     };
     match runtime.block_on(server::run(port, data_dir, drop)) {
         Ok(()) => exit::DONE,
-        Err(error) => {
-            tell(&[Diagnostic::error(error.to_string())]);
-            exit::USAGE
-        }
+        Err(error) => refused(Diagnostic::error(error.to_string())),
     }
 }
 
@@ -326,6 +331,8 @@ enum Work {
 /// What came of it.
 struct Done {
     error: Option<SessionError>,
+    /// The error was said when it came.
+    told: bool,
     /// Ops ended it, or not one succeeded.
     by_errors: bool,
     /// What the conditions of `--fail-if` found.
@@ -346,6 +353,7 @@ impl Done {
             conditions: fail_if.iter().flat_map(holding).collect(),
             by_errors: outcome.finished.iter().any(|f| f.failed() || f.fruitless()),
             error: outcome.error,
+            told: outcome.told,
             found: None,
         }
     }
@@ -353,6 +361,7 @@ impl Done {
     fn of_search(mut found: Found) -> Done {
         Done {
             error: found.error.take(),
+            told: false,
             by_errors: found.failed,
             conditions: Vec::new(),
             found: Some(found),
@@ -382,19 +391,13 @@ fn run(
     let started = SystemTime::now();
     let (mut outputs, said) = match options.outputs.open(started) {
         Ok(opened) => opened,
-        Err(error) => {
-            tell(&[error]);
-            return exit::USAGE;
-        }
+        Err(error) => return refused(error),
     };
     tell(&said);
     tell(notices);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            tell(&[Diagnostic::error(format!("cannot start the runtime: {error}"))]);
-            return exit::USAGE;
-        }
+        Err(error) => return refused(error),
     };
     let settings = Settings {
         includes: options.include.clone(),
@@ -407,10 +410,7 @@ fn run(
     let command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let screen = match Screen::new(progress, outputs, &command) {
         Ok(screen) => Arc::new(screen),
-        Err(error) => {
-            tell(&[Diagnostic::error(error.to_string())]);
-            return exit::USAGE;
-        }
+        Err(error) => return refused(Diagnostic::error(error.to_string())),
     };
     let clock = Instant::now();
     let (interrupt, interrupted) = watch::channel(false);
@@ -453,7 +453,7 @@ fn conclude(
         None if done.found.as_ref().is_some_and(|found| found.rate.is_none()) => exit::FAIL_IF,
         None => exit::DONE,
     };
-    if let Some(error) = &done.error {
+    if let Some(error) = done.error.as_ref().filter(|_| !done.told) {
         screen.note(error);
         fail(error);
     }

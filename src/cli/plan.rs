@@ -76,6 +76,7 @@ fn words(step: &PlannedStep) -> Vec<String> {
             }
         }
         "waitmillis" => words.extend(step.argument.clone()),
+        "wait" => words.extend(step.params.iter().map(|(name, value)| format!("{name}={value}"))),
         _ => words.push(step.alias.clone()),
     }
     words

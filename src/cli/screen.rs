@@ -281,10 +281,12 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
             name: name.clone(),
             message: message.clone(),
         },
-        (_, Some(error)) => report::Ended::Stopped(format!("an output that could not be written: {error}")),
+        (_, Some(error)) => report::Ended::Unwritten(error.clone()),
         (Ended::Complete, None) => report::Ended::Complete,
         (Ended::TimeUp, None) => report::Ended::TimeUp,
-        (Ended::Stopped, None) => report::Ended::Stopped(stopped_by.unwrap_or_else(|| "`stop`".to_owned())),
+        (Ended::Stopped, None) => report::Ended::Stopped(
+            stopped_by.or_else(|| finished.stopped_by.clone()).unwrap_or_else(|| "`stop`".to_owned()),
+        ),
     };
     let ops = result
         .op_names

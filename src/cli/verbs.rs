@@ -35,7 +35,7 @@ pub const RUN_OPTIONS: &[&str] = &[
 ];
 
 /// Words that begin a command of a run; several commands may follow each other.
-pub const RUN_VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];
+pub use crate::workload::scenario::VERBS as RUN_VERBS;
 
 /// Every verb.
 pub static VERBS: &[Verb] = &[

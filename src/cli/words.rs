@@ -7,7 +7,8 @@ use crate::session::condition::Condition;
 use crate::session::findmax::Search;
 use crate::session::{self, parameters, steps};
 use crate::span::{Diagnostic, Text, nearest};
-use crate::workload::scenario::PlannedStep;
+use crate::workload::scenario::{self, PlannedStep};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser, ValueEnum};
 use clap_complete::Shell;
 use indexmap::IndexMap;
@@ -228,7 +229,7 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
             return Err(error.help(help).into());
         }
     }
-    let matches = help::command().try_get_matches_from(&args).map_err(WordsError::Clap)?;
+    let matches = help::command().try_get_matches_from(&args).map_err(unknown_option)?;
     let options = Options::from_arg_matches(&matches).map_err(WordsError::Clap)?;
     let given: Vec<&str> = matches
         .ids()
@@ -238,6 +239,21 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
         .collect();
     let request = request(&options, &given)?;
     Ok((options, request))
+}
+
+/// An option that there is none of, with the nearest that there is; what else clap says, as it says it.
+fn unknown_option(error: clap::Error) -> WordsError {
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if error.kind() == ErrorKind::UnknownArgument => given,
+        _ => return WordsError::Clap(error),
+    };
+    let name = given.split('=').next().unwrap_or(given);
+    let command = help::command();
+    let known: Vec<String> =
+        command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    Diagnostic::error(format!("there is no option `{name}`"))
+        .suggest(name, known.iter().map(String::as_str), "`nbrs --help` lists them")
+        .into()
 }
 
 /// The longest file of arguments.
@@ -618,13 +634,24 @@ impl Script {
                     script.commands.push(Scripted::Activity { verb: word.clone(), parameters });
                     rest = left;
                 }
+                "wait" => {
+                    let (params, left) = take_parameters(after)?;
+                    scenario::pause(&params)?;
+                    let step = PlannedStep { verb: word.clone(), params, ..PlannedStep::default() };
+                    script.commands.push(Scripted::Step(step));
+                    rest = left;
+                }
                 verb if verbs::RUN_VERBS.contains(&verb) => {
                     let Some((argument, left)) = after.split_first() else {
                         let what = if word == "waitmillis" { "a number of milliseconds" } else { "an alias" };
                         return Err(Diagnostic::error(format!("`{word}` needs {what}")).into());
                     };
-                    steps::simple(word, argument)?;
-                    script.commands.push(Scripted::Simple { verb: word.clone(), argument: argument.clone() });
+                    let named = argument.strip_prefix("activity=").filter(|_| verb == "await");
+                    let argument = named.unwrap_or(argument);
+                    steps::simple(word, argument, None)?;
+                    script
+                        .commands
+                        .push(Scripted::Simple { verb: word.clone(), argument: argument.to_owned() });
                     rest = left;
                 }
                 _ if word.contains('=') => {
@@ -657,7 +684,7 @@ impl Script {
                 request: Box::new(session::prepare::Request::of(parameters)),
                 wait: verb == "run",
             }),
-            Scripted::Simple { verb, argument } => steps::simple(&verb, &argument),
+            Scripted::Simple { verb, argument } => steps::simple(&verb, &argument, None),
             Scripted::Step(step) => steps::command(step),
         };
         self.commands.into_iter().map(command).collect()
@@ -713,9 +740,9 @@ mod tests {
         let commands = script.commands().expect("they can be read");
         assert_eq!(commands.len(), 5);
         assert!(matches!(&commands[0], session::Command::Activity { wait: false, .. }));
-        assert!(matches!(&commands[1], session::Command::WaitMillis(50)));
-        assert!(matches!(&commands[2], session::Command::Stop(patterns) if patterns.len() == 2));
-        assert!(matches!(&commands[4], session::Command::Await(alias) if alias == "a"));
+        assert!(matches!(&commands[1], session::Command::Wait(time) if time.as_millis() == 50));
+        assert!(matches!(&commands[2], session::Command::Stop { patterns, .. } if patterns.len() == 2));
+        assert!(matches!(&commands[4], session::Command::Await { alias, .. } if alias == "a"));
     }
 
     #[test]

@@ -26,12 +26,13 @@ const VERIFY: &str = "verify";
 /// Snippets of Groovy in the reference, by which it checks results.
 const GROOVY: &[&str] = &["verifier", "verifier-init", "verifier-imports", "expected-result"];
 
-/// Op fields and params that mean something in a workload, but that are not built yet.
-const NOT_BUILT: &[&str] = &["space", "connection"];
+/// Op fields and params that say where a command goes.
+const WHERE_TO: &[&str] = &["database", "space", "connection"];
 
-/// Whether an op's field or param means something beside the command, or has a message of its own.
-pub fn knows_field(name: &str) -> bool {
-    [READ_ELSEWHERE, GROOVY, NOT_BUILT, &["type", "name", "database"]].iter().any(|list| list.contains(&name))
+/// Whether a field or param of an op for an adapter that takes `form` means something beside what is sent.
+pub fn knows_field(name: &str, form: Form) -> bool {
+    [READ_ELSEWHERE, GROOVY, &["type", "name"]].iter().any(|list| list.contains(&name))
+        || (form == Form::Command && WHERE_TO.contains(&name))
 }
 
 /// YAML nested deeper than this is refused; it bounds our recursion.
@@ -42,14 +43,18 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
     let mut compiler = Compiler {
         op,
         name: op.name.as_str().into(),
+        form,
         bindings: Bindings::new(&op.bindings),
         captures: Vec::new(),
     };
-    compiler.refuse_what_is_not_built(form);
+    compiler.refuse_groovy();
     let dry_run = compiler.dry_run();
     let timers = compiler.timers();
     let checks = compiler.checks(form);
-    let database = if form == Form::Command { compiler.database() } else { None };
+    let (database, space, connection) = match form {
+        Form::Command => (compiler.database(), compiler.fixed("space"), compiler.fixed("connection")),
+        Form::Text | Form::Fields => (None, None, None),
+    };
     let body = match form {
         Form::Command => compiler.command().map(Body::Command),
         Form::Text => compiler.text().map(Body::Text),
@@ -68,7 +73,18 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
     match body {
         Some(body) if errors.is_empty() => {
             let name = op.name.clone();
-            let plan = OpPlan { name, body, database, captures, dry_run, checks, timers, reads_acknowledged };
+            let plan = OpPlan {
+                name,
+                body,
+                database,
+                space,
+                connection,
+                captures,
+                dry_run,
+                checks,
+                timers,
+                reads_acknowledged,
+            };
             Ok(Compiled { plan, notices })
         }
         _ => Err(errors),
@@ -78,6 +94,7 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
 struct Compiler<'a> {
     op: &'a OpTemplate,
     name: Arc<str>,
+    form: Form,
     bindings: Bindings<'a>,
     captures: Vec<Capture>,
 }
@@ -94,15 +111,12 @@ impl Compiler<'_> {
         self.bindings.errors.push(error);
     }
 
-    /// Says what of the op's fields and params means something in the reference and nothing here.
-    fn refuse_what_is_not_built(&mut self, form: Form) {
-        let fields = if form == Form::Fields { None } else { Some(&self.op.op) };
+    /// Refuses the fields and params that hold Groovy.
+    fn refuse_groovy(&mut self) {
+        let fields = if self.form == Form::Fields { None } else { Some(&self.op.op) };
         for (name, node) in fields.into_iter().chain([&self.op.params]).flatten() {
             let op = &self.op.name;
-            if NOT_BUILT.contains(&name.as_str()) {
-                let error = Diagnostic::error(format!("op `{op}`: `{name}` is not supported yet"));
-                self.bindings.errors.push(error.at(node.location.clone()));
-            } else if GROOVY.contains(&name.as_str()) {
+            if GROOVY.contains(&name.as_str()) {
                 let error =
                     Diagnostic::error(format!("op `{op}`: `{name}` is Groovy, which nbrs does not run"));
                 self.bindings.errors.push(error.at(node.location.clone()).help(
@@ -193,6 +207,7 @@ impl Compiler<'_> {
     /// Compiles something of the op that is made for itself, with bindings of its own.
     fn apart<T>(&mut self, compile: impl FnOnce(&mut Compiler<'_>) -> T) -> T {
         let mut apart = Compiler {
+            form: self.form,
             op: self.op,
             name: self.name.clone(),
             bindings: Bindings::recomputed(&self.op.bindings),
@@ -270,9 +285,32 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether `name` is no part of the command.
+    /// A text that chooses the op's client, which is made before the first cycle.
+    fn fixed(&mut self, name: &str) -> Option<String> {
+        let (node, dynamic) = self.field(name)?;
+        let location = node.location.clone();
+        let text = node.as_text().filter(|text| !text.is_empty());
+        let literal = match text {
+            Some(text) if dynamic => {
+                let template = TextTemplate::compile(self.name.clone(), &text, &mut self.bindings)?;
+                template.literal().map(str::to_owned)
+            }
+            text => text.map(|text| text.as_str().to_owned()),
+        };
+        if literal.is_none() {
+            let message =
+                format!("op `{}`: `{name}` is a text that is the same for all cycles", self.op.name);
+            let help = "a client is made for each before the first cycle: it can hold no bind point";
+            self.error(Diagnostic::error(message).at(location).help(help));
+        }
+        literal
+    }
+
+    /// Whether `name` is no part of what is sent.
     fn read_elsewhere(&self, name: &str) -> bool {
-        READ_ELSEWHERE.contains(&name) || GROOVY.contains(&name) || name == "database"
+        READ_ELSEWHERE.contains(&name)
+            || GROOVY.contains(&name)
+            || (self.form == Form::Command && WHERE_TO.contains(&name))
     }
 
     fn missing_stmt(&mut self) {
@@ -864,7 +902,18 @@ mod tests {
                 "ops: {op1: {op: {stmt: [1]}}}\n",
                 &["1:24: op `block0__op1`: a command is a document, as text or as a map"],
             ),
-            ("ops: {op1: {find: c, space: x}}\n", &["1:29: op `block0__op1`: `space` is not supported yet"]),
+            (
+                "bindings: {n: Identity()}\nops: {op1: {find: c, space: '{n}'}}\n",
+                &[
+                    "2:29: op `block0__op1`: `space` is a text that is the same for all cycles (a client is made for each before the first cycle: it can hold no bind point)",
+                ],
+            ),
+            (
+                "ops: {op1: {find: c, connection: [a]}}\n",
+                &[
+                    "1:34: op `block0__op1`: `connection` is a text that is the same for all cycles (a client is made for each before the first cycle: it can hold no bind point)",
+                ],
+            ),
             (
                 "ops: {op1: {find: c, dryrun: jsonnet}}\n",
                 &["1:30: op `block0__op1`: `dryrun=jsonnet` is not supported: there are none, op and emit"],

@@ -148,6 +148,10 @@ pub struct OpPlan {
     pub body: Body,
     /// The database that the op goes to; the activity's if absent.
     pub database: Option<TextTemplate>,
+    /// Ops of one space share a client.
+    pub space: Option<String>,
+    /// The connection string of its client; the activity's if absent.
+    pub connection: Option<String>,
     /// What later ops may use of its result. No driver captures yet: each has a notice.
     pub captures: Vec<Capture>,
     /// As the op says; absent: as the activity says.

@@ -201,9 +201,9 @@ fn reads_as_hosts(text: &str) -> bool {
     text.trim_end_matches(AROUND).split(',').all(|host| match host.split_once(':') {
         None => true,
         Some((_, port)) => {
-            // A bind point, a template variable, the address of an IPv6 host.
-            let made = port.starts_with(['{', '<', '$']) || port.starts_with("TEMPLATE");
-            host.starts_with('[') || made || port.parse::<u16>().is_ok()
+            // A bind point, a template variable, a form in a help text, the address of an IPv6 host.
+            let made = port.starts_with(['{', '<', '$']) || port.starts_with("TEMPLATE") || port == "PORT";
+            host.starts_with('[') || host.ends_with('[') || made || port.parse::<u16>().is_ok()
         }
     })
 }
@@ -273,6 +273,7 @@ mod tests {
             ("mongodb://app:s3/c?r", "mongodb://app:***"),
             ("mongodb+srv://app:s3cr", "mongodb+srv://app:***"),
             ("mongodb://h:{port}/", "mongodb://h:{port}/"),
+            ("http://HOST[:PORT]/PATH http://HOST:PORT", "http://HOST[:PORT]/PATH http://HOST:PORT"),
             // the scheme is mistyped, or missing
             ("mongodb:/app:s3cr@h/", "mongodb:/app:***@h/"),
             ("mongodb//app:s3cr@h/", "mongodb//app:***@h/"),

@@ -144,7 +144,7 @@ fn by_name(histograms: &BTreeMap<String, Histogram<u64>>) -> BTreeMap<String, Ti
 fn let_pass(ops: &[OpFigures], ended: &Ended) -> BTreeMap<String, u64> {
     let fatal = match ended {
         Ended::Failed { name, .. } => Some(name),
-        Ended::Complete | Ended::TimeUp | Ended::Stopped(_) => None,
+        Ended::Complete | Ended::TimeUp | Ended::Stopped(_) | Ended::Unwritten(_) => None,
     };
     let mut passed = BTreeMap::new();
     for op in ops {

@@ -394,6 +394,10 @@ impl From<&Ended> for EndedPart {
             Ended::Complete => EndedPart { by: "complete", what: None },
             Ended::TimeUp => EndedPart { by: "time", what: None },
             Ended::Stopped(who) => EndedPart { by: "stopped", what: Some(who.clone()) },
+            Ended::Unwritten(why) => EndedPart {
+                by: "stopped",
+                what: Some(redact::passwords(&format!("an output that could not be written: {why}"))),
+            },
             Ended::Failed { op, cycle, name, message } => EndedPart {
                 by: "failed",
                 what: Some(redact::passwords(&format!("{name} of {op} at cycle {cycle}: {message}"))),

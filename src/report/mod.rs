@@ -108,6 +108,8 @@ pub enum Ended {
     TimeUp,
     /// Somebody asked for it; who, as in `stopped by SIGINT`.
     Stopped(String),
+    /// What its ops gave could not be written; why.
+    Unwritten(String),
     /// An error that was not let pass.
     Failed { op: String, cycle: u64, name: String, message: String },
 }

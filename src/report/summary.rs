@@ -41,6 +41,9 @@ fn headline(activity: &Activity) -> String {
         Ended::Complete => "all cycles done".to_owned(),
         Ended::TimeUp => "its time was over".to_owned(),
         Ended::Stopped(who) => format!("stopped by {}", wording::line(who, 100)),
+        Ended::Unwritten(why) => {
+            format!("its output could not be written: {}", redact::passwords(&wording::line(why, 100)))
+        }
         Ended::Failed { op, cycle, name, message } => format!(
             "stopped by {} of {} at cycle {cycle}: {}",
             wording::name(name),
@@ -225,7 +228,11 @@ pub fn closing(run: &Run) -> String {
         }
     }
     let passed: u64 = let_pass.values().map(|counts| counts.ended).sum();
+    let unwritten = run.activities.iter().any(|activity| matches!(activity.ended, Ended::Unwritten(_)));
     let done = match (run.status, ok, attempted) {
+        _ if unwritten => {
+            format!("{} were run, and not all of their output was written", wording::counted(attempted, "op"))
+        }
         (Status::Failed, 0, 1..) => format!("not one of {} ended well", wording::counted(attempted, "op")),
         _ => format!("{} of {} ended well", wording::count(ok), wording::counted(attempted, "op")),
     };

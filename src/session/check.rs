@@ -4,7 +4,7 @@
 use super::{Command, SessionError, Unused, check_alias, parameters, prepare, steps};
 use crate::bindings::Program;
 use crate::span::{Diagnostic, Location, Severity};
-use crate::workload::{self, Workload, tags};
+use crate::workload::{self, Workload, scenario, tags};
 use indexmap::{IndexMap, IndexSet};
 use std::path::PathBuf;
 
@@ -51,7 +51,11 @@ impl Check<'_> {
     fn add(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         for diagnostic in diagnostics {
             let unset = diagnostic.location.is_some()
-                && self.workload.unset.iter().any(|unset| unset.location == diagnostic.location);
+                && self
+                    .workload
+                    .unset
+                    .iter()
+                    .any(|unset| unset.location == diagnostic.location && !unset.name.trim().is_empty());
             if !unset && !self.found.contains(&diagnostic) {
                 self.found.push(diagnostic);
             }
@@ -70,6 +74,9 @@ impl Check<'_> {
         let mut reached = Reached::default();
         for scenario in &self.workload.scenarios {
             let names = [scenario.name.clone()];
+            // Also those of steps that are wrong otherwise.
+            let drivers = scenario.steps.iter().flat_map(|step| scenario::values_of(step, "driver"));
+            reached.drivers.extend(drivers);
             let (plan, errors) = steps::examine(self.workload, self.name, &names, self.user);
             let all_planned = errors.is_empty();
             self.add(errors);
@@ -90,13 +97,15 @@ impl Check<'_> {
                     continue;
                 };
                 aliases.extend(request.parameters.get("alias").cloned());
-                reached.drivers.extend(request.parameters.get("driver").cloned());
-                if let Ok(selected) = prepare::select(request, self.includes)
+                // Also where the workload lets nothing be prepared.
+                self.add(prepare::check_values(request));
+                let selected = prepare::select_with(request, self.includes, workload::load_ops);
+                if let Ok(selected) = &selected
                     && selected.workload.path == self.workload.path
                 {
-                    reached.ops.extend(selected.ops.into_iter().map(|op| op.name));
+                    reached.ops.extend(selected.ops.iter().map(|op| op.name.clone()));
                 }
-                match prepare::prepare(request, self.includes) {
+                match selected.and_then(|selected| prepare::prepare_selected(request, selected)) {
                     Ok(prepared) => {
                         unused.note(request, &prepared.unused);
                         self.add(prepared.notices);
@@ -109,27 +118,42 @@ impl Check<'_> {
         reached
     }
 
-    /// Compiles the ops that no step selects, as the steps' driver or the default one would.
+    /// Compiles the ops that no step selects, as one of the steps' drivers or the default one would.
     fn other_ops(&mut self, reached: &Reached) {
-        let named = parameters::value(self.user, "driver");
-        let only = reached.drivers.first().filter(|_| reached.drivers.len() == 1).map(String::as_str);
-        let Ok(default) = prepare::driver(named.or(only).unwrap_or("mongodb")) else { return };
+        let named: Vec<&str> = match parameters::value(self.user, "driver") {
+            Some(name) => vec![name],
+            None if reached.drivers.is_empty() => vec!["mongodb"],
+            None => reached.drivers.iter().map(String::as_str).collect(),
+        };
+        let defaults: Vec<_> = named.into_iter().filter_map(|name| prepare::driver(name).ok()).collect();
         for op in self.workload.ops.iter().filter(|op| !reached.ops.contains(&op.name)) {
             if let Err(error) = tags::check(op, self.workload) {
                 self.add([error]);
                 continue;
             }
             let mut op = op.clone();
-            let mut found = Vec::new();
-            match prepare::op_driver(&mut op, default, &mut found) {
-                Ok(row) => {
-                    let errors = prepare::compile(&op, row, &mut found).err();
-                    found.extend(errors.into_iter().flatten());
-                }
-                Err(error) => found.push(error),
-            }
+            let (mut found, mut notices) = (Vec::new(), Vec::new());
             found.extend(prepare::op_ratio(&op).err());
-            prepare::notice_idle_params(std::slice::from_ref(&op), &mut found);
+            // Which of the steps' drivers would run it is not known: one that takes it is enough.
+            let mut refused = Vec::new();
+            for default in &defaults {
+                let mut said = Vec::new();
+                match prepare::op_driver(&mut op, default, &mut said) {
+                    Ok(row) => {
+                        prepare::notice_idle_params([(&op, row)], &mut said);
+                        let errors = prepare::compile(&op, row, &mut said).err();
+                        refused.push(errors.unwrap_or_default());
+                    }
+                    Err(error) => refused.push(vec![error]),
+                }
+                if refused.last().is_some_and(Vec::is_empty) || refused.len() == 1 {
+                    notices = said;
+                }
+            }
+            found.extend(notices);
+            if !refused.iter().any(Vec::is_empty) {
+                found.extend(refused.into_iter().next().unwrap_or_default());
+            }
             self.add(found);
         }
     }
@@ -180,9 +204,10 @@ mod tests {
             &[],
         );
         let expected = [
-            ("error: await", "await: no activity `nothing`"),
             ("f.yaml:3:38: error", "block:aa"),
+            ("f.yaml:3:48: error", "5q"),
             ("f.yaml:4:12: error", "drivr"),
+            ("f.yaml:6:14: error", "await: no activity `nothing`"),
             ("f.yaml:8:9: warning", "Modd"),
             ("f.yaml:9:9: error", "Mood"),
             ("f.yaml:13:15: error", "missing"),
@@ -191,6 +216,38 @@ mod tests {
         for (line, (place, part)) in found.iter().zip(expected) {
             assert!(line.starts_with(place) && line.contains(part), "{line} is not {place} … {part}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_step_or_scenario_hides_nothing_of_the_others() {
+        let found = checked(
+            "scenarios:\n  none:\n  default:\n    a: \"\"\n    b: run driver=stdout alias=fixed tags=block:zz\n    c: stop zz\n    d: wait ms=x\n    \
+             e: run driver=stdout cycles=1kb\n    f: run drivr=x\nops: {x: y, z: 'TEMPLATE()'}\n",
+            &[],
+        );
+        let expected = [
+            ("f.yaml:2:3: error", "`none` has no steps"),
+            ("f.yaml:4:8: error", "step `a` of scenario `default` is empty"),
+            ("f.yaml:5:32: warning", "`fixed` does not contain STEP"),
+            ("f.yaml:5:49: error", "block:zz"),
+            ("f.yaml:7:13: error", "`x` is not a whole number"),
+            ("f.yaml:8:33: error", "`kb`"),
+            ("f.yaml:9:12: error", "drivr"),
+            ("f.yaml:10:17: error", "has no name"),
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (line, (place, part)) in found.iter().zip(expected) {
+            assert!(line.starts_with(place) && line.contains(part), "{line} is not {place} … {part}");
+        }
+    }
+
+    #[test]
+    fn an_op_that_no_step_selects_may_be_for_any_of_the_drivers_of_the_steps() {
+        let text = "scenarios: {default: {s: run driver=stdout tags==block:a, t: run driver=mongodb tags==block:m}, \
+                    wrong: run driver=stdout cycles=5q}\n\
+                    blocks: {a: {ops: {x: y}}, m: {ops: {x: '{ping: 1}'}}, b: {ops: {x: plain text, z: '{ping: 1}'}}}\n";
+        let found = checked(text, &[]);
+        assert!(found.len() == 1 && found[0].contains("5q"), "{found:?}");
     }
 
     #[test]

@@ -133,8 +133,7 @@ async fn look(
             .into());
     }
     let mut cycles = match parameters.get("cycles") {
-        Some(text) => units::cycles(text)
-            .map_err(|error| Diagnostic::error(format!("parameter `cycles={text}`: {error}")))?,
+        Some(text) => units::cycles(text).map_err(|error| Request::default().fault("cycles", text, error))?,
         None => 0..i64::MAX as u64,
     };
     let first = cycles.start;

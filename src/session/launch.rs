@@ -2,12 +2,15 @@
 //! to its end.
 
 use super::prepare::{Prepared, PreparedOp};
-use super::takes_connection;
 use super::target::Embedded;
-use super::{Active, DRAIN, Finished, Head, HeadOp, Session, SessionError, TICK, View, Watching, counters};
-use crate::adapters::{self, Adapter, AdapterRow, Config};
+use super::{
+    Active, Asked, DRAIN, Finished, Head, HeadOp, Session, SessionError, TICK, View, Watching, counters,
+    fail, takes_connection,
+};
+use crate::adapters::{self, Adapter, Config};
 use crate::engine::{self, Activity, ActivityOp, Journal, NamedTimer, Running};
 use crate::span::Diagnostic;
+use indexmap::IndexMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,26 +20,22 @@ use tokio::task::JoinHandle;
 impl Session<'_> {
     /// Connects and starts one activity. Returns without starting it if it was interrupted meanwhile.
     pub(super) async fn launch(&mut self, mut prepared: Prepared) -> Result<(), SessionError> {
-        let mut from_environment = false;
-        let embedded = if self.wants_embedded(&prepared) {
-            let dir = self.data_dir()?;
-            let server = match self.embedded.take() {
-                Some(server) => server,
-                None => Embedded::start(&dir)?,
-            };
-            prepared.parameters.insert("connection".to_owned(), server.uri());
-            self.embedded = Some(server);
-            Some(dir)
-        } else {
-            if let Some(uri) = &self.settings.connection
-                && prepared.drivers().iter().any(|row| takes_connection(row))
-                && !prepared.parameters.contains_key("connection")
-            {
-                prepared.parameters.insert("connection".to_owned(), uri.clone());
-                from_environment = true;
+        let asked = self.asked(&prepared);
+        let from_environment = matches!(asked, Asked::Environment(_));
+        let (uri, embedded) = match asked {
+            Asked::Nothing | Asked::Given(_) => (None, None),
+            Asked::Environment(uri) => (Some(uri.to_owned()), None),
+            Asked::Embedded => {
+                let dir = self.data_dir()?;
+                let server = match self.embedded.take() {
+                    Some(server) => server,
+                    None => Embedded::start(&dir)?,
+                };
+                let uri = self.embedded.insert(server).uri();
+                (Some(uri), Some(dir))
             }
-            None
         };
+        prepared.parameters.extend(uri.map(|uri| ("connection".to_owned(), uri)));
 
         let mut interrupt = self.interrupt.clone();
         let adapters = tokio::select! {
@@ -50,10 +49,14 @@ impl Session<'_> {
         let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
         let timers = timers(&prepared.ops);
         let watermark = prepared.ops.iter().any(|op| op.plan.reads_acknowledged);
+        let clients = prepared.clients();
+        let adapter_of = |op: &PreparedOp| {
+            let position = clients.iter().position(|first| first.client() == op.client())?;
+            adapters.get(position).cloned()
+        };
+        let homes: Vec<Option<Arc<dyn Adapter>>> = prepared.ops.iter().map(adapter_of).collect();
         let mut ops = Vec::new();
-        for op in prepared.ops {
-            let adapter =
-                adapters.iter().find(|(row, _)| row.name == op.driver.name).map(|(_, adapter)| adapter);
+        for (op, adapter) in prepared.ops.into_iter().zip(homes) {
             if let Some(adapter) = adapter {
                 let positions = |names: &[String]| -> Vec<usize> {
                     let position = |name: &String| timers.iter().position(|timer| timer.name == *name);
@@ -92,9 +95,10 @@ impl Session<'_> {
         let end = tokio::spawn(supervise(
             running,
             head,
-            adapters.into_iter().map(|(_, adapter)| adapter).collect(),
+            adapters,
             Arc::clone(&self.view),
             self.interrupt.clone(),
+            (!self.settings.keep_going).then(|| self.failure.clone()),
         ));
         self.active.push(Active { alias: prepared.alias, control, end });
         self.launched += 1;
@@ -160,22 +164,19 @@ impl Session<'_> {
     }
 }
 
-type Connected = Vec<(&'static AdapterRow, Arc<dyn Adapter>)>;
-
-async fn connect(prepared: &Prepared) -> Result<Connected, SessionError> {
-    let mut adapters = Vec::new();
-    for row in prepared.drivers() {
+/// An adapter for each of the activity's clients, in their order.
+async fn connect(prepared: &Prepared) -> Result<Vec<Arc<dyn Adapter>>, SessionError> {
+    let mut adapters: Vec<Arc<dyn Adapter>> = Vec::new();
+    for client in prepared.clients() {
+        let row = client.driver;
         let own = |name: &String| row.parameters.iter().any(|p| p.name == name);
-        let parameters = prepared
-            .parameters
-            .iter()
-            .filter(|(name, _)| own(name))
-            .map(|(n, v)| (n.clone(), v.clone()))
-            .collect();
+        let given = prepared.parameters.iter().filter(|(name, _)| own(name));
+        let mut parameters: IndexMap<String, String> = given.map(|(n, v)| (n.clone(), v.clone())).collect();
+        parameters.extend(client.plan.connection.clone().map(|uri| ("connection".to_owned(), uri)));
         let config = Config { alias: prepared.alias.clone(), parameters, threads: prepared.threads };
         let adapter = (row.connect)(config).await?;
         adapter.warm_up().await?;
-        adapters.push((row, adapter));
+        adapters.push(adapter);
     }
     Ok(adapters)
 }
@@ -193,7 +194,7 @@ fn timers(ops: &[PreparedOp]) -> Vec<NamedTimer> {
     timers
 }
 
-fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: &Connected) -> Head {
+fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: &[Arc<dyn Adapter>]) -> Head {
     let timers = timers(&prepared.ops);
     let ops = prepared
         .ops
@@ -208,6 +209,15 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
             timers: timers.iter().filter(|timer| timer.op == at).map(|timer| timer.name.clone()).collect(),
         })
         .collect();
+    let mut notes = prepared.notes.clone();
+    let connected =
+        prepared.clients().into_iter().zip(adapters).filter(|(op, _)| takes_connection(op.driver));
+    for (client, adapter) in connected.skip(1) {
+        let space =
+            client.plan.space.as_deref().map_or_else(String::new, |space| format!(" (space `{space}`)"));
+        let uri = adapter.facts().uri.clone().unwrap_or_default();
+        notes.push(format!("`{}`{space} has a client of its own, to {uri}", client.name));
+    }
     Head {
         id,
         alias: prepared.alias.clone(),
@@ -223,10 +233,10 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
         stride_rate: prepared.load.stride_rate,
         duration: prepared.load.duration,
         unbounded: prepared.unbounded,
-        targets: adapters.iter().map(|(_, adapter)| adapter.facts().clone()).collect(),
+        targets: adapters.iter().map(|adapter| adapter.facts().clone()).collect(),
         bytes_to_write: prepared.bytes_to_write(),
         embedded,
-        notes: prepared.notes.clone(),
+        notes,
     }
 }
 
@@ -237,6 +247,7 @@ async fn supervise(
     adapters: Vec<Arc<dyn Adapter>>,
     view: Arc<dyn View>,
     mut interrupt: watch::Receiver<bool>,
+    failure: Option<watch::Sender<Option<String>>>,
 ) -> Finished {
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -251,6 +262,9 @@ async fn supervise(
     let wait = running.wait(DRAIN);
     tokio::pin!(wait);
     let mut asked = false;
+    let mut stopped_by = None;
+    let mut failed =
+        failure.as_ref().map_or_else(|| watch::Sender::new(None).subscribe(), watch::Sender::subscribe);
     let result = loop {
         tokio::select! {
             result = &mut wait => break result,
@@ -262,6 +276,10 @@ async fn supervise(
                 }
                 asked = true;
             }
+            what = failed.wait_for(Option::is_some), if stopped_by.is_none() && failure.is_some() => {
+                stopped_by = what.ok().and_then(|what| what.clone());
+                control.stop();
+            }
         }
     };
     watchers.iter().for_each(JoinHandle::abort);
@@ -272,7 +290,10 @@ async fn supervise(
             close_error.get_or_insert(error.to_string());
         }
     }
-    let finished = Finished { head, result, close_error, server };
+    let finished = Finished { head, result, close_error, server, stopped_by };
+    if let Some(failure) = failure.filter(|_| finished.failed()) {
+        fail(&failure, format!("the failure of `{}`", finished.head.alias));
+    }
     view.end(&finished);
     finished
 }

@@ -1,5 +1,6 @@
 //! The parameters that say how fast and for how long an activity runs → what the engine takes.
 
+use super::prepare::Request;
 use crate::engine::Load;
 use crate::rate::Profile;
 use crate::span::Diagnostic;
@@ -26,39 +27,24 @@ pub struct LoadPlan {
 /// Late cycles of a profile are caught up at no more than its rate times this.
 const PROFILE_BURST: f64 = 1.1;
 
-/// What is wrong with a parameter.
-#[derive(Debug)]
-pub struct Fault {
-    pub parameter: &'static str,
-    pub error: Diagnostic,
-}
-
-impl Fault {
-    fn new(parameter: &'static str, message: impl Into<String>, help: &str) -> Fault {
-        Fault { parameter, error: Diagnostic::error(message).help(help) }
-    }
-
-    fn value(parameter: &'static str, value: &str, why: impl std::fmt::Display) -> Fault {
-        Fault { parameter, error: Diagnostic::error(format!("parameter `{parameter}={value}`: {why}")) }
-    }
-
-    fn help(self, help: &str) -> Fault {
-        Fault { error: self.error.help(help), ..self }
-    }
-}
-
 impl LoadPlan {
     /// Reads `cyclerate`, `striderate`, `rate_profile`, `open`, `max_in_flight`, `warmup`, `duration` and `resume`.
-    pub fn read(parameters: &IndexMap<String, String>) -> Result<LoadPlan, Fault> {
+    ///
+    /// # Errors
+    /// What is wrong with one of them, where it stands.
+    pub fn read(request: &Request, parameters: &IndexMap<String, String>) -> Result<LoadPlan, Diagnostic> {
+        let wrong = |name: &str, message: &str, help: &str| {
+            Diagnostic::error(message).at(request.place(name)).help(help)
+        };
         let get = |name: &str| parameters.get(name).map(String::as_str);
         let rate = |name: &'static str| {
             get(name)
-                .map(|text| units::rate(text).map_err(|error| Fault::value(name, text, error)))
+                .map(|text| units::rate(text).map_err(|error| request.fault(name, text, error)))
                 .transpose()
         };
         let time = |name: &'static str| {
             get(name)
-                .map(|text| units::duration(text).map_err(|error| Fault::value(name, text, error)))
+                .map(|text| units::duration(text).map_err(|error| request.fault(name, text, error)))
                 .transpose()
         };
         let mut plan = LoadPlan {
@@ -71,13 +57,13 @@ impl LoadPlan {
         };
         if let Some(text) = get("rate_profile") {
             if get("cyclerate").is_some() {
-                return Err(Fault::new(
+                return Err(wrong(
                     "rate_profile",
                     "`cyclerate=` and `rate_profile=` both say how fast to go",
                     "give one of them",
                 ));
             }
-            let profile = profile(text)?;
+            let profile = profile(request, text)?;
             // Nothing else says when to end.
             if plan.duration.is_none() && get("cycles").is_none() && !profile.length().is_zero() {
                 plan.duration = Some(profile.length().saturating_sub(plan.warm_up));
@@ -88,16 +74,16 @@ impl LoadPlan {
             ));
             plan.cycle_rate = Some(Load::Profile { profile, burst: PROFILE_BURST });
         }
-        plan.max_in_flight = plan.open(&get)?;
+        plan.max_in_flight = plan.open(request, &get)?;
         if plan.duration.is_some_and(|duration| duration.is_zero()) {
-            return Err(Fault::value(
+            return Err(request.fault(
                 "duration",
                 get("duration").unwrap_or_default(),
                 "a run takes more than no time",
             ));
         }
         if plan.resume.as_ref().is_some_and(|folder| folder.as_os_str().is_empty()) {
-            return Err(Fault::new(
+            return Err(wrong(
                 "resume",
                 "`resume=` names no folder",
                 "resume=DIR keeps a journal in DIR, and completes the run of which there is one",
@@ -109,35 +95,38 @@ impl LoadPlan {
         Ok(plan)
     }
 
-    fn open<'a>(&self, get: &impl Fn(&str) -> Option<&'a str>) -> Result<Option<usize>, Fault> {
+    fn open<'a>(
+        &self,
+        request: &Request,
+        get: &impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Option<usize>, Diagnostic> {
+        let wrong =
+            |message: &str, help: &str| Diagnostic::error(message).at(request.place("open")).help(help);
         let open = match get("open") {
             None | Some("false") => false,
             Some("true") => true,
-            Some(other) => return Err(Fault::value("open", other, "it is neither true nor false")),
+            Some(other) => return Err(request.fault("open", other, "it is neither true nor false")),
         };
         match (open, get("max_in_flight")) {
             (false, None) => Ok(None),
-            (false, Some(text)) => {
-                Err(Fault::value("max_in_flight", text, "it has a meaning with `open=true` only")
-                    .help("threads= says how many ops may be in flight otherwise"))
-            }
-            (true, None) => Err(Fault::new(
-                "open",
+            (false, Some(text)) => Err(request
+                .fault("max_in_flight", text, "it has a meaning with `open=true` only")
+                .help("threads= says how many ops may be in flight otherwise")),
+            (true, None) => Err(wrong(
                 "`open=true` needs `max_in_flight=N`",
                 "how many ops may be in flight at most, whatever falls due; a connection is kept for each",
             )),
             (true, Some(text)) => {
                 let own = matches!(&self.cycle_rate, Some(Load::Rate(rate)) if rate.each_thread);
                 if self.cycle_rate.is_none() || own {
-                    return Err(Fault::new(
-                        "open",
+                    return Err(wrong(
                         "`open=true` needs a rate for all threads together",
                         "give cyclerate=N or rate_profile=…: ops start when they fall due",
                     ));
                 }
                 units::threads(text, 1, u64::MAX)
                     .map(Some)
-                    .map_err(|error| Fault::value("max_in_flight", text, error))
+                    .map_err(|error| request.fault("max_in_flight", text, error))
             }
         }
     }
@@ -164,17 +153,18 @@ impl LoadPlan {
     }
 }
 
-fn profile(text: &str) -> Result<Profile, Fault> {
+fn profile(request: &Request, text: &str) -> Result<Profile, Diagnostic> {
     let (steps, rest) = Profile::kind(text);
     let read = if rest.ends_with(".csv") {
         let file = std::fs::read_to_string(rest)
-            .map_err(|error| Fault::value("rate_profile", text, format!("cannot read {rest}: {error}")))?;
+            .map_err(|error| request.fault("rate_profile", text, format!("cannot read {rest}: {error}")))?;
         Profile::parse_csv(&file, steps)
     } else {
         Profile::parse(text)
     };
     read.map_err(|error| {
-        Fault::value("rate_profile", text, error)
+        request
+            .fault("rate_profile", text, error)
             .help("points TIME:RATE, such as 0s:100,60s:5000 (a ramp), steps:0s:100,10s:200, or a .csv file")
     })
 }
@@ -183,9 +173,10 @@ fn profile(text: &str) -> Result<Profile, Fault> {
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<LoadPlan, Fault> {
+    fn read(words: &[&str]) -> Result<LoadPlan, Diagnostic> {
         let pairs = words.iter().filter_map(|word| word.split_once('='));
-        LoadPlan::read(&pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+        let parameters = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        LoadPlan::read(&Request::default(), &parameters)
     }
 
     #[test]
@@ -224,7 +215,7 @@ mod tests {
             (&["striderate=0"], "over 0"),
             (&["resume="], "names no folder"),
         ] {
-            let Fault { error, .. } = read(words).expect_err(part);
+            let error = read(words).expect_err(part);
             assert!(error.message.contains(part), "{words:?}: {}", error.message);
         }
     }

@@ -12,16 +12,17 @@ pub mod parameters;
 pub mod prepare;
 pub mod steps;
 pub mod target;
+mod values;
 
 use crate::adapters::{self, AdapterError, AdapterRow, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{ActivityResult, Behind, Control, Ended, Observer, Progress, Stall};
 use crate::metrics::{Frame, ServerPoint};
-use crate::span::{Diagnostic, Severity, nearest};
+use crate::span::{Diagnostic, Location, Severity, nearest};
 use crate::units::Rate;
 use condition::Condition;
 use findmax::Probe;
 use indexmap::IndexMap;
-use prepare::{Prepared, Request};
+use prepare::{Prepared, PreparedOp, Request};
 use regex::Regex;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -105,10 +106,16 @@ pub enum Command {
         wait: bool,
     },
     /// Waits for an activity that was started.
-    Await(String),
+    Await {
+        alias: String,
+        place: Option<Location>,
+    },
     /// Asks the activities whose alias matches one of these to stop, and waits for them.
-    Stop(Vec<Regex>),
-    WaitMillis(u64),
+    Stop {
+        patterns: Vec<Regex>,
+        place: Option<Location>,
+    },
+    Wait(Duration),
 }
 
 /// What holds for all activities of a session.
@@ -178,6 +185,8 @@ pub struct Finished {
     pub close_error: Option<String>,
     /// What the target said of itself each second, where it does.
     pub server: Vec<ServerPoint>,
+    /// What went wrong elsewhere in the session, so that this was stopped.
+    pub stopped_by: Option<String>,
 }
 
 impl Finished {
@@ -198,8 +207,10 @@ impl Finished {
 pub struct Outcome {
     /// In the order in which they ended.
     pub finished: Vec<Finished>,
-    /// What ended it early.
+    /// What ended it early, or kept a step from starting.
     pub error: Option<SessionError>,
+    /// The view was told of the error when it came.
+    pub told: bool,
 }
 
 /// Whoever looks on: header, progress, notices and ends. Calls may come from several activities at once.
@@ -301,6 +312,10 @@ struct Session<'a> {
     active: Vec<Active>,
     finished: Vec<Finished>,
     launched: usize,
+    /// What went wrong first, in words, unless the session keeps going: all that runs is stopped.
+    failure: watch::Sender<Option<String>>,
+    /// The first error that kept a step from starting in a session that keeps going.
+    passed: Option<SessionError>,
 }
 
 /// Runs `commands` to their end, or until `interrupt` becomes true.
@@ -312,15 +327,14 @@ pub async fn run(
 ) -> Outcome {
     let mut session = Session::new(settings, view, interrupt);
     let mut error = session.run_all(commands).await.err();
-    if error.is_some() || *session.interrupt.borrow() {
-        for active in &session.active {
-            active.control.stop();
-        }
+    if error.is_some() {
+        fail(&session.failure, "an error of the step after it".to_owned());
     }
     if let Err(late) = session.end().await {
         error.get_or_insert(late);
     }
-    Outcome { finished: session.finished, error }
+    let told = error.is_none() && session.passed.is_some();
+    Outcome { finished: session.finished, error: error.or(session.passed), told }
 }
 
 impl<'a> Session<'a> {
@@ -333,8 +347,15 @@ impl<'a> Session<'a> {
             active: Vec::new(),
             finished: Vec::new(),
             launched: 0,
+            failure: watch::Sender::new(None),
+            passed: None,
         }
     }
+}
+
+/// Says what went wrong, if nothing did before.
+fn fail(failure: &watch::Sender<Option<String>>, what: String) {
+    failure.send_if_modified(|first| first.is_none() && first.replace(what).is_none());
 }
 
 impl Session<'_> {
@@ -345,6 +366,7 @@ impl Session<'_> {
     }
 
     async fn run_all(&mut self, commands: Vec<Command>) -> Result<(), SessionError> {
+        self.failure.send_replace(None);
         let planned = self.plan(commands)?;
         let takes_stdout =
             |step: &Planned| matches!(step, Planned::Activity { prepared, .. } if prepared.uses_stdout());
@@ -354,31 +376,34 @@ impl Session<'_> {
         self.check_space(&planned)?;
         self.check_connections(&planned)?;
         for step in planned {
-            let failed = !self.settings.keep_going && self.finished.iter().any(Finished::failed);
-            if *self.interrupt.borrow() || failed {
+            if *self.interrupt.borrow() || self.failure.borrow().is_some() {
                 break;
             }
             match step {
                 Planned::Activity { prepared, wait } => {
                     let id = self.launched;
-                    self.launch(*prepared).await?;
+                    match self.launch(*prepared).await {
+                        Err(error) if self.settings.keep_going => self.pass(error),
+                        launched => launched?,
+                    }
                     if wait && self.launched > id {
                         let last = self.active.len() - 1;
                         self.join(|at| at == last).await;
                     }
                 }
-                Planned::Other(Command::Await(alias)) => {
+                Planned::Other(Command::Await { alias, place }) => {
                     let known = self.active.iter().any(|a| a.alias == alias)
                         || self.finished.iter().any(|f| f.head.alias == alias);
-                    if !known {
-                        return Err(
-                            Diagnostic::error(format!("await: no activity `{alias}` was started")).into()
-                        );
+                    // One that could not start is none to wait for.
+                    if !known && self.passed.is_none() {
+                        return Err(Diagnostic::error(format!("await: no activity `{alias}` was started"))
+                            .at(place)
+                            .into());
                     }
                     let aliases: Vec<bool> = self.active.iter().map(|a| a.alias == alias).collect();
                     self.join(|at| aliases.get(at).copied().unwrap_or(false)).await;
                 }
-                Planned::Other(Command::Stop(patterns)) => {
+                Planned::Other(Command::Stop { patterns, .. }) => {
                     let hit: Vec<bool> = self
                         .active
                         .iter()
@@ -391,17 +416,28 @@ impl Session<'_> {
                     }
                     self.join(|at| hit.get(at).copied().unwrap_or(false)).await;
                 }
-                Planned::Other(Command::WaitMillis(millis)) => {
+                Planned::Other(Command::Wait(time)) => {
                     let mut interrupt = self.interrupt.clone();
+                    let mut failure = self.failure.subscribe();
                     tokio::select! {
-                        () = tokio::time::sleep(Duration::from_millis(millis)) => {}
+                        () = tokio::time::sleep(time) => {}
                         _ = interrupt.wait_for(|stop| *stop) => {}
+                        _ = failure.wait_for(Option::is_some) => {}
                     }
                 }
                 Planned::Other(Command::Activity { .. }) => {}
             }
         }
         Ok(())
+    }
+
+    /// Takes note of an error that kept a step from starting, and goes on.
+    fn pass(&mut self, error: SessionError) {
+        match &error {
+            SessionError::Usage(errors) => errors.iter().for_each(|error| self.view.notice(error)),
+            SessionError::Target(text) => self.view.notice(&Diagnostic::error(text)),
+        }
+        self.passed.get_or_insert(error);
     }
 
     /// Prepares every activity, so that a slip in the last step is said before the first one runs.
@@ -467,11 +503,15 @@ impl Session<'_> {
         self.settings.data_dir.clone().map_or_else(target::default_data_dir, Ok)
     }
 
-    /// The activity's ops go to the embedded server: a driver takes a `connection` and nobody gave one.
-    fn wants_embedded(&self, prepared: &Prepared) -> bool {
-        self.settings.connection.is_none()
-            && !prepared.parameters.contains_key("connection")
-            && prepared.drivers().iter().any(|row| takes_connection(row))
+    /// Where ops go that do not say so themselves.
+    fn asked<'p>(&'p self, prepared: &'p Prepared) -> Asked<'p> {
+        let open = |op: &PreparedOp| takes_connection(op.driver) && op.plan.connection.is_none();
+        match (prepared.parameters.get("connection"), &self.settings.connection) {
+            _ if !prepared.ops.iter().any(open) => Asked::Nothing,
+            (Some(uri), _) => Asked::Given(uri),
+            (None, Some(uri)) => Asked::Environment(uri),
+            (None, None) => Asked::Embedded,
+        }
     }
 
     /// Refuses a run that cannot fit on the disk, and speaks up before a large one.
@@ -480,7 +520,7 @@ impl Session<'_> {
         let mut embedded = false;
         for step in planned {
             if let Planned::Activity { prepared, .. } = step
-                && self.wants_embedded(prepared)
+                && self.asked(prepared) == Asked::Embedded
             {
                 embedded = true;
                 total += prepared.bytes_to_write();
@@ -526,16 +566,18 @@ impl Session<'_> {
         let (files, ports) = (target::open_files_limit(), adapters::local_ports());
         for step in planned {
             let Planned::Activity { prepared, .. } = step else { continue };
-            if !prepared.drivers().iter().any(|row| takes_connection(row)) {
-                continue;
+            let asked = self.asked(prepared);
+            let (mut connections, mut ends) = (0, 0);
+            for client in prepared.clients().into_iter().filter(|op| takes_connection(op.driver)) {
+                let own = client.plan.connection.as_deref();
+                let pool = own.or(asked.uri()).and_then(target::pool_limit).unwrap_or(u64::MAX);
+                let opened = pool.min(prepared.threads as u64);
+                target::check_ports(&prepared.alias, opened, ports)?;
+                connections += opened;
+                // The embedded server holds the other end of each.
+                ends += if own.is_none() && asked == Asked::Embedded { 2 * opened } else { opened };
             }
-            let uri = prepared.parameters.get("connection").or(self.settings.connection.as_ref());
-            let pool = uri.and_then(|uri| target::pool_limit(uri)).unwrap_or(u64::MAX);
-            let connections = pool.min(prepared.threads as u64);
-            // The embedded server holds the other end of each.
-            let ends = if self.wants_embedded(prepared) { 2 } else { 1 };
             target::check_files(&prepared.alias, connections, ends, files)?;
-            target::check_ports(&prepared.alias, connections, ports)?;
         }
         Ok(())
     }
@@ -556,19 +598,40 @@ impl Session<'_> {
     }
 }
 
+/// What is wrong or odd with the values and aliases of commands, without a look at their workloads.
+pub fn examine(commands: &[Command]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut aliases = Vec::new();
+    for command in commands {
+        match command {
+            Command::Activity { request, .. } => {
+                found.extend(prepare::check_values(request));
+                aliases.push(prepare::alias(&request.parameters, "mongodb"));
+            }
+            other => found.extend(check_alias(other, &aliases)),
+        }
+    }
+    found
+}
+
 /// `await` of what no command before it started is an error; `stop` of nothing is said, as it may be meant.
 fn check_alias(command: &Command, started: &[String]) -> Option<Diagnostic> {
     match command {
-        Command::Await(alias) if !started.contains(alias) => {
+        Command::Await { alias, place } if !started.contains(alias) => {
             let error = Diagnostic::error(format!("await: no activity `{alias}` is started before it"));
+            let error = error.at(place.clone());
             Some(match nearest(alias, started.iter().map(String::as_str)).first() {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None if started.is_empty() => error,
                 None => error.help(format!("there are: {}", started.join(", "))),
             })
         }
-        Command::Stop(patterns) if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) => {
-            Some(Diagnostic::warning("stop: it names no activity that is started before it"))
+        Command::Stop { patterns, place }
+            if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) =>
+        {
+            Some(
+                Diagnostic::warning("stop: it names no activity that is started before it").at(place.clone()),
+            )
         }
         _ => None,
     }
@@ -586,5 +649,27 @@ fn on_disk(bytes: f64) -> String {
         _ if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
         _ if bytes >= 1e3 => format!("{:.1} KB", bytes / 1e3),
         _ => format!("{bytes:.0} B"),
+    }
+}
+
+/// Where the ops of an activity go that do not say so themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked<'a> {
+    /// There are none, or their driver connects to nothing.
+    Nothing,
+    /// To the embedded server: nobody gave a connection string.
+    Embedded,
+    /// Where `connection=` says.
+    Given(&'a str),
+    /// Where the environment says.
+    Environment(&'a str),
+}
+
+impl<'a> Asked<'a> {
+    fn uri(self) -> Option<&'a str> {
+        match self {
+            Asked::Nothing | Asked::Embedded => None,
+            Asked::Given(uri) | Asked::Environment(uri) => Some(uri),
+        }
     }
 }

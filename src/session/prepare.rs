@@ -4,13 +4,13 @@
 use super::SessionError;
 use super::load::LoadPlan;
 use super::parameters;
+use super::values::{Values, or_fault};
 use crate::adapters::{ADAPTERS, AdapterRow};
 use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
 use crate::redact;
-use crate::sequence::{self, Sequencer};
+use crate::sequence;
 use crate::span::{Diagnostic, Location, Severity, Text, nearest};
-use crate::units;
 use crate::workload::tags::{self, TagFilter};
 use crate::workload::{self, LoadOptions, OpTemplate, Workload};
 use indexmap::IndexMap;
@@ -38,6 +38,13 @@ impl PreparedOp {
     /// It inserts documents.
     pub fn inserts(&self) -> bool {
         matches!(&self.plan.body, Body::Command(template) if template.command() == Some("insert"))
+    }
+}
+
+impl PreparedOp {
+    /// What it shares a client by: driver, space and connection string of its own.
+    pub fn client(&self) -> (&'static str, Option<&str>, Option<&str>) {
+        (self.driver.name, self.plan.space.as_deref(), self.plan.connection.as_deref())
     }
 }
 
@@ -92,15 +99,15 @@ impl Prepared {
         writing.map(|(at, op)| op.mean_bytes.unwrap_or(0.0) * self.share(at) * cycles).sum()
     }
 
-    /// The drivers of the ops, each once, in order.
-    pub fn drivers(&self) -> Vec<&'static AdapterRow> {
-        let mut rows: Vec<&'static AdapterRow> = Vec::new();
+    /// The first op of each client, in order.
+    pub fn clients(&self) -> Vec<&PreparedOp> {
+        let mut clients: Vec<&PreparedOp> = Vec::new();
         for op in &self.ops {
-            if !rows.iter().any(|row| row.name == op.driver.name) {
-                rows.push(op.driver);
+            if !clients.iter().any(|first| first.client() == op.client()) {
+                clients.push(op);
             }
         }
-        rows
+        clients
     }
 
     /// An op of this activity writes its text to the process's standard output.
@@ -108,7 +115,7 @@ impl Prepared {
         if self.ops.iter().any(|op| op.plan.dry_run == Some(DryRun::Emit)) {
             return true;
         }
-        self.drivers().iter().any(|row| row.name == "stdout")
+        self.ops.iter().any(|op| op.driver.name == "stdout")
             && self.parameters.get("filename").is_none_or(|name| name == "stdout")
     }
 }
@@ -140,12 +147,12 @@ impl Request {
     }
 
     /// Where a parameter's value stands, if in a file.
-    fn place(&self, name: &str) -> Option<Location> {
+    pub(super) fn place(&self, name: &str) -> Option<Location> {
         self.written.get(name).and_then(Text::location)
     }
 
     /// What is wrong with a parameter's value, where it stands.
-    fn fault(&self, name: &str, value: &str, error: impl std::fmt::Display) -> Diagnostic {
+    pub(super) fn fault(&self, name: &str, value: &str, error: impl std::fmt::Display) -> Diagnostic {
         Diagnostic::error(format!("parameter `{name}={value}`: {error}")).at(self.place(name))
     }
 }
@@ -175,6 +182,18 @@ pub fn driver(name: &str) -> Result<&'static AdapterRow, Diagnostic> {
 
 /// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver.
 pub fn select(request: &Request, includes: &[PathBuf]) -> Result<Selected, SessionError> {
+    select_with(request, includes, workload::load)
+}
+
+/// Reads the workload of a name.
+pub(super) type Load = fn(&str, &LoadOptions<'_>) -> Result<Workload, Vec<Diagnostic>>;
+
+/// As [`select`], with a reader of workloads.
+pub(super) fn select_with(
+    request: &Request,
+    includes: &[PathBuf],
+    load: Load,
+) -> Result<Selected, SessionError> {
     let given = &request.parameters;
     let mut notices = Vec::new();
     let workload = match (parameters::value(given, "op"), parameters::value(given, "workload")) {
@@ -187,7 +206,7 @@ pub fn select(request: &Request, includes: &[PathBuf]) -> Result<Selected, Sessi
             // As typed in a shell: \n, \t and \\ mean what they do in the reference's command line.
             workload::from_op_text(&Text::of_source("parameter op", unescape(text)), given)?
         }
-        (None, Some(name)) => workload::load(name, &LoadOptions { includes, params: given })?,
+        (None, Some(name)) => load(name, &LoadOptions { includes, params: given })?,
         (None, None) => {
             return Err(Diagnostic::error("an activity needs `workload=` or `op=`")
                 .help("`nbrs --list-workloads` lists the bundled ones")
@@ -228,21 +247,16 @@ fn unescape(text: &str) -> String {
     out
 }
 
-/// A field of an op, looked up where the reference does: op fields, then params.
-fn field<'a>(op: &'a OpTemplate, name: &str) -> Option<&'a workload::Node> {
-    op.op.get(name).or_else(|| op.params.get(name))
-}
-
 pub(super) fn op_driver(
     op: &mut OpTemplate,
     default: &'static AdapterRow,
     notices: &mut Vec<Diagnostic>,
 ) -> Result<&'static AdapterRow, Diagnostic> {
-    if let Some(node) = field(op, "driver") {
+    if let Some(node) = op.field("driver") {
         let name = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
         return driver(&name).map_err(|error| error.at(node.location.clone()));
     }
-    if let Some(node) = field(op, "type") {
+    if let Some(node) = op.field("type") {
         let name = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
         match driver(&name) {
             Ok(row) => {
@@ -266,7 +280,7 @@ pub(super) fn op_driver(
 }
 
 pub(super) fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
-    let Some(node) = field(op, "ratio") else { return Ok(1) };
+    let Some(node) = op.field("ratio") else { return Ok(1) };
     let text = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
     text.trim().parse::<u64>().map_err(|_| {
         Diagnostic::error(format!("{}: `ratio` must be a whole number from 0 up, not `{text}`", op.name))
@@ -295,21 +309,37 @@ pub(super) fn compile(
     Err(wrong.into_iter().map(placed).collect())
 }
 
-/// The value, or nothing and one fault more.
-fn or_fault<T>(result: Result<T, Diagnostic>, faults: &mut Vec<Diagnostic>) -> Option<T> {
-    match result {
-        Ok(value) => Some(value),
-        Err(fault) => {
-            faults.push(fault);
-            None
-        }
+/// What an activity is called, in whatever is shown: without secrets.
+pub(super) fn alias(parameters: &IndexMap<String, String>, driver: &str) -> String {
+    let given = ["alias", "workload"].into_iter().find_map(|name| parameters::value(parameters, name));
+    let driver = parameters::value(parameters, "driver").unwrap_or(driver);
+    given.map_or_else(|| format!("{}0", driver.to_uppercase()), redact::passwords)
+}
+
+/// What is wrong with the values of an activity's parameters, as far as no workload is needed to see it.
+pub(super) fn check_values(request: &Request) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    if let Ok(parameters) = parameters::canonical(&request.parameters, &[]) {
+        Values::read(request, &parameters, &mut faults);
     }
+    faults
 }
 
 /// Prepares an activity. Everything that can be wrong before contact is said here.
 pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, SessionError> {
-    let Selected { workload, mut ops, mut notices, variables, parameters } = select(request, includes)?;
+    prepare_selected(request, select(request, includes)?)
+}
+
+/// Prepares an activity of which [`select`] has chosen the ops.
+pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<Prepared, SessionError> {
+    let Selected { workload, mut ops, mut notices, variables, parameters } = selected;
     let bare = ops.is_empty();
+    if bare && parameters.contains_key("tags") {
+        notices.push(
+            Diagnostic::warning("`tags=` has no effect: the workload has no ops of its own to choose from")
+                .at(request.place("tags")),
+        );
+    }
     let default = match parameters.get("driver") {
         Some(name) => driver(name).map_err(|error| error.at(request.place("driver")))?,
         None if bare => driver("stdout")?,
@@ -348,27 +378,9 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         .into_iter()
         .partition(|(name, _)| request.passed_on.contains(name));
     faults.extend(unknown.into_iter().map(|(name, error)| error.at(request.place(&name))));
-    notice_idle_params(&ops, &mut notices);
+    notice_idle_params(ops.iter().zip(&chosen).map(|(op, (row, _))| (op, *row)), &mut notices);
 
-    let get = |name: &str| parameters.get(name).map(String::as_str);
-    let sequencer = get("seq").map(|name| {
-        Sequencer::parse(name).ok_or_else(|| {
-            Diagnostic::error(format!("`seq={name}` is no order of ops"))
-                .at(request.place("seq"))
-                .help("there are: bucket, interval, concat")
-        })
-    });
-    let sequencer = or_fault(sequencer.transpose(), &mut faults).flatten().unwrap_or_default();
-
-    let dry_run = get("dryrun")
-        .map(|text| DryRun::parse(text).map_err(|why| Diagnostic::error(why).at(request.place("dryrun"))));
-    let dry_run = or_fault(dry_run.transpose(), &mut faults).flatten().unwrap_or(DryRun::None);
-
-    let instrument = get("instrument").map(|text| {
-        let fault = || request.fault("instrument", text, "it is neither true nor false");
-        text.parse::<bool>().map_err(|_| fault())
-    });
-    let instrument = or_fault(instrument.transpose(), &mut faults).flatten().unwrap_or(false);
+    let values = Values::read(request, &parameters, &mut faults);
 
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
     let mut prepared: Vec<PreparedOp> = Vec::new();
@@ -378,13 +390,13 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         }
         match compile(op, row, &mut notices) {
             Ok(mut plan) => {
-                let dry_run = *plan.dry_run.get_or_insert(dry_run);
+                let dry_run = *plan.dry_run.get_or_insert(values.dry_run);
                 prepared.push(PreparedOp {
                     name: op.name.clone(),
                     driver: row,
                     ratio: *ratio,
                     writes: writes(&plan) && dry_run != DryRun::Op,
-                    instrument: plan.timers.instrument.unwrap_or(instrument),
+                    instrument: plan.timers.instrument.unwrap_or(values.instrument),
                     plan,
                     mean_bytes: None,
                 });
@@ -394,7 +406,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
     }
     check_timers(&prepared, &ops, &mut faults, &mut notices);
     let ratio_place =
-        |op: Option<&OpTemplate>| op.and_then(|op| field(op, "ratio")).and_then(|node| node.location.clone());
+        |op: Option<&OpTemplate>| op.and_then(|op| op.field("ratio")).and_then(|node| node.location.clone());
     if prepared.is_empty() && faults.is_empty() {
         faults.push(
             Diagnostic::error("every selected op has ratio 0: there is nothing to run")
@@ -413,56 +425,22 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         )));
         Vec::new()
     } else {
-        sequence::table(&ratios, sequencer)
+        sequence::table(&ratios, values.sequencer)
     };
 
-    let whole = |name: &str, least: u64, default: u64| -> Result<u64, Diagnostic> {
-        let Some(text) = get(name) else { return Ok(default) };
-        let number = units::count(text).map_err(|e| request.fault(name, text, e))?;
-        if number < least {
-            return Err(request.fault(name, text, format!("at least {least}")));
-        }
-        Ok(number)
-    };
-    let load = LoadPlan::read(&parameters).map_err(|fault| fault.error.at(request.place(fault.parameter)));
-    let mut load = or_fault(load, &mut faults).unwrap_or_default();
-    let unbounded = load.duration.is_some() && get("cycles").is_none();
-    if unbounded && load.resume.is_some() {
-        faults.push(
-            Diagnostic::error("`resume=` needs `cycles=`")
-                .help("a journal keeps what became of each cycle, so their number must be known"),
-        );
-    }
-    let stride = or_fault(whole("stride", 1, sequence.len() as u64), &mut faults).unwrap_or(1);
-    let cycles = get("cycles").map(|text| match units::cycles(text) {
-        Ok(cycles) if cycles.end > i64::MAX as u64 => {
-            Err(request.fault("cycles", text, "cycles end at 2^63-1"))
-        }
-        other => other.map_err(|error| request.fault("cycles", text, error)),
-    });
+    let unbounded = values.unbounded(&parameters);
+    let stride = values.stride.unwrap_or(sequence.len() as u64).max(1);
     let otherwise = if unbounded { 0..i64::MAX as u64 } else { 0..stride };
-    let cycles = or_fault(cycles.transpose(), &mut faults).flatten().unwrap_or(otherwise);
-    let recycles = or_fault(whole("recycles", 1, 1), &mut faults).unwrap_or(1);
-    let max_tries = whole("maxtries", 1, 10).and_then(|tries| {
-        u32::try_from(tries).map_err(|_| request.fault("maxtries", get("maxtries").unwrap_or(""), "too many"))
-    });
-    let max_tries = or_fault(max_tries, &mut faults).unwrap_or(1);
-    let asked = (cycles.end - cycles.start).saturating_mul(recycles);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = get("threads").map(|text| {
-        units::threads(text, cores, asked).map_err(|error| request.fault("threads", text, error))
-    });
-    let threads = or_fault(threads.transpose(), &mut faults).flatten().unwrap_or(1);
-    if load.max_in_flight.is_some() && get("threads").is_some() {
+    let cycles = values.cycles.clone().unwrap_or(otherwise);
+    let asked = (cycles.end - cycles.start).saturating_mul(values.recycles);
+    let threads = values.threads(asked);
+    let threads_given = parameters.contains_key("threads");
+    let Values { mut load, recycles, max_tries, policy, .. } = values;
+    if load.max_in_flight.is_some() && threads_given {
         notices.push(Diagnostic::warning(
             "`threads=` has no effect with `open=true`: max_in_flight= says how many ops may be in flight",
         ));
     }
-    let threads = load.max_in_flight.unwrap_or(threads);
-    let policy = get("errors").map(|text| {
-        Policy::parse(text).map_err(|error| Diagnostic::error(error.to_string()).at(request.place("errors")))
-    });
-    let policy = or_fault(policy.transpose(), &mut faults).flatten().unwrap_or_default();
     if !faults.is_empty() {
         return Err(SessionError::Usage(faults));
     }
@@ -474,7 +452,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
     } else if bound_only > 0 {
         notes.push(format!("dry run: {bound_only} of {} ops are made and not sent", prepared.len()));
     }
-    if asked > 1000 && get("threads").is_none() && load.max_in_flight.is_none() {
+    if asked > 1000 && !threads_given && load.max_in_flight.is_none() {
         notes.push("1 thread runs one op at a time; threads=N or threads=auto runs more".to_owned());
     }
 
@@ -482,15 +460,9 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         op.mean_bytes = plan::sample_bytes(&op.plan, cycles.clone(), SIZE_SAMPLES);
     }
 
-    let name = parameters.get("workload").cloned();
-    let alias = parameters
-        .get("alias")
-        .cloned()
-        .or_else(|| name.clone())
-        .map_or_else(|| format!("{}0", default.name.to_uppercase()), |alias| redact::passwords(&alias));
     Ok(Prepared {
-        alias,
-        workload: name,
+        alias: alias(&parameters, default.name),
+        workload: parameters.get("workload").cloned(),
         scenario: request.scenario.clone(),
         step: request.step.clone(),
         ops: prepared,
@@ -498,7 +470,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
         cycles,
         recycles,
         stride,
-        threads: threads.max(1),
+        threads,
         load,
         unbounded,
         policy,
@@ -523,7 +495,7 @@ fn check_timers(
     let (started, stopped) = (names(|timers| &timers.starts), names(|timers| &timers.stops));
     let place = |op: &str, name: &str| {
         let op = ops.iter().find(|template| template.name == op)?;
-        field(op, name)?.location.clone()
+        op.field(name)?.location.clone()
     };
     for op in prepared {
         for name in op.plan.timers.stops.iter().filter(|name| !started.contains(name)) {
@@ -551,12 +523,15 @@ fn writes(plan: &OpPlan) -> bool {
     }
 }
 
-/// Parameters of an op that mean nothing here are noticed, once for each name.
-pub(super) fn notice_idle_params(ops: &[OpTemplate], notices: &mut Vec<Diagnostic>) {
+/// Says once of each name which params of ops nobody reads.
+pub(super) fn notice_idle_params<'a>(
+    ops: impl IntoIterator<Item = (&'a OpTemplate, &'static AdapterRow)>,
+    notices: &mut Vec<Diagnostic>,
+) {
     let mut said: Vec<&str> = Vec::new();
-    for op in ops {
+    for (op, row) in ops {
         for (name, node) in &op.params {
-            if plan::knows_field(name) || said.contains(&name.as_str()) {
+            if plan::knows_field(name, row.form) || said.contains(&name.as_str()) {
                 continue;
             }
             said.push(name);

@@ -2,12 +2,13 @@
 
 use super::{Command, parameters, prepare};
 use crate::redact;
-use crate::span::Diagnostic;
+use crate::span::{Diagnostic, Location};
 use crate::workload::scenario::{self, Plan, PlannedStep, Vocabulary};
 use crate::workload::{LoadOptions, Workload};
 use indexmap::IndexMap;
 use regex::Regex;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Loads the workload `typed` and works out its scenarios `names` with the parameters of the user.
 ///
@@ -59,23 +60,25 @@ pub fn command(step: PlannedStep) -> Result<Command, Diagnostic> {
             };
             Ok(Command::Activity { request: Box::new(request), wait: step.verb == "run" })
         }
-        "waitmillis" => simple("waitmillis", &step.argument.unwrap_or_default()),
-        verb => simple(verb, &step.alias),
+        "wait" => scenario::pause(&step.params).map(Command::Wait),
+        "waitmillis" => simple("waitmillis", &step.argument.unwrap_or_default(), step.place),
+        verb => simple(verb, &step.alias, step.place),
     }
 }
 
-/// `await ALIAS`, `stop ALIASES`, `forceStop ALIASES` or `waitmillis N`.
+/// `await ALIAS`, `stop ALIASES`, `forceStop ALIASES` or `waitmillis N`, of which the word stands at `place`.
 ///
 /// # Errors
 /// A time or a pattern of aliases that cannot be read.
-pub fn simple(verb: &str, argument: &str) -> Result<Command, Diagnostic> {
+pub fn simple(verb: &str, argument: &str, place: Option<Location>) -> Result<Command, Diagnostic> {
     match verb {
         // As activities are called in all that is shown.
-        "await" => Ok(Command::Await(redact::passwords(argument))),
+        "await" => Ok(Command::Await { alias: redact::passwords(argument), place }),
         "waitmillis" => argument
             .parse()
-            .map(Command::WaitMillis)
-            .map_err(|_| Diagnostic::error(format!("`waitmillis {argument}`: not a number of milliseconds"))),
+            .map(|millis| Command::Wait(Duration::from_millis(millis)))
+            .map_err(|_| Diagnostic::error(format!("`waitmillis {argument}`: not a number of milliseconds")))
+            .map_err(|error| error.at(place)),
         _ => {
             let mut patterns = Vec::new();
             for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
@@ -83,10 +86,11 @@ pub fn simple(verb: &str, argument: &str) -> Result<Command, Diagnostic> {
                     Diagnostic::error(format!(
                         "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
                     ))
+                    .at(place.clone())
                 })?;
                 patterns.push(pattern);
             }
-            Ok(Command::Stop(patterns))
+            Ok(Command::Stop { patterns, place })
         }
     }
 }

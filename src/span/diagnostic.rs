@@ -13,7 +13,8 @@ pub enum Severity {
 }
 
 impl Severity {
-    fn word(self) -> &'static str {
+    /// `error` or `warning`.
+    pub fn word(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",

@@ -41,7 +41,18 @@ pub fn load(name: &str, options: &LoadOptions<'_>) -> Result<Workload, Vec<Diagn
 /// # Errors
 /// Everything that is wrong with it, at once as far as it can be.
 pub fn parse(source: Arc<Source>, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
-    read(source.name.clone(), &Text::whole(&source), params).map_err(errors_of)
+    match read(source.name.clone(), &Text::whole(&source), params) {
+        Ok((workload, faults)) if faults.is_empty() => Ok(workload),
+        Ok((_, faults)) => Err(faults),
+        Err(found) => Err(errors_of(found)),
+    }
+}
+
+/// As [`load`], but passes over what is wrong with scenarios.
+pub fn load_ops(name: &str, options: &LoadOptions<'_>) -> Result<Workload, Vec<Diagnostic>> {
+    let source = find::find(name, options.includes).map_err(|error| vec![error])?;
+    let read = read(source.name.clone(), &Text::whole(&source), options.params);
+    read.map(|(workload, _)| workload).map_err(errors_of)
 }
 
 /// Reads the text of a workload file and says all that can be said of it: the workload, if it can be used, and
@@ -51,9 +62,9 @@ pub fn examine(
     params: &IndexMap<String, String>,
 ) -> (Option<Workload>, Vec<Diagnostic>) {
     match read(source.name.clone(), &Text::whole(&source), params) {
-        Ok(workload) => {
-            let warnings = workload.warnings.clone();
-            (Some(workload), warnings)
+        Ok((workload, mut found)) => {
+            found.extend(workload.warnings.iter().cloned());
+            (Some(workload), found)
         }
         Err(found) => (None, found),
     }
@@ -70,13 +81,18 @@ pub fn from_op_text(text: &Text, params: &IndexMap<String, String>) -> Result<Wo
     // A recipe in braces is text: no workload starts like that.
     let recipe = start.starts_with("{{") || start.starts_with("{(");
     if start.starts_with(['{', '[']) && !recipe {
-        return read(path, text, params).map_err(|found| explain_op_text(start, errors_of(found)));
+        return match read(path, text, params) {
+            Ok((workload, faults)) if faults.is_empty() => Ok(workload),
+            Ok((_, faults)) => Err(faults),
+            Err(found) => Err(explain_op_text(start, errors_of(found))),
+        };
     }
     let expanded = template::expand(text, params, Blanks::Kept).map_err(|error| vec![error])?;
     let location = expanded.text.location();
     let op = Node { data: Data::Text(expanded.text.clone()), location: location.clone() };
     let document = Node { data: Data::Map(vec![(Text::unplaced("op"), op)]), location };
-    finish(path, normalise::normalise(vec![document]), expanded, Vec::new()).map_err(errors_of)
+    let read = finish(path, normalise::normalise(vec![document]), expanded, Vec::new());
+    read.map(|(workload, _)| workload).map_err(errors_of)
 }
 
 /// A command that is taken for a workload gets no use of a list of a workload's fields.
@@ -98,8 +114,9 @@ fn errors_of(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Reads a workload; what is found where it cannot be used are errors and warnings.
-fn read(path: String, text: &Text, params: &IndexMap<String, String>) -> Result<Workload, Vec<Diagnostic>> {
+/// Reads a workload, and says what is wrong with its scenarios; what is found where its ops cannot be used are
+/// errors and warnings.
+fn read(path: String, text: &Text, params: &IndexMap<String, String>) -> Result<Read, Vec<Diagnostic>> {
     let expanded = template::expand(text, params, Blanks::Kept).map_err(|error| vec![error])?;
     let documents = yaml::documents(&expanded.text).map_err(|error| vec![error])?;
     if documents.nodes.iter().all(Node::is_null) {
@@ -126,14 +143,17 @@ fn trimmed_scenarios(text: &Text, params: &IndexMap<String, String>) -> Option<V
     Some(normalise::normalise(documents.nodes).scenarios)
 }
 
+type Read = (Workload, Vec<Diagnostic>);
+
 fn finish(
     path: String,
     read: normalise::Normalised,
     expanded: template::Expanded,
     odd_keys: Vec<Location>,
-) -> Result<Workload, Vec<Diagnostic>> {
+) -> Result<Read, Vec<Diagnostic>> {
     if !read.errors.is_empty() {
         let mut found = read.errors;
+        found.extend(read.scenario_errors);
         found.extend(read.warnings);
         found.sort_by_key(place);
         return Err(found);
@@ -144,7 +164,7 @@ fn finish(
     };
     // `${name}` where `name` is a binding is a `$` before a bind point.
     variables.retain(|variable| !(expanded.dollars.contains(&variable.name) && bound(&variable.name)));
-    Ok(Workload {
+    let workload = Workload {
         path,
         description: read.description,
         scenarios: read.scenarios,
@@ -154,7 +174,8 @@ fn finish(
         warnings: read.warnings,
         unset: expanded.unset,
         odd_keys,
-    })
+    };
+    Ok((workload, read.scenario_errors))
 }
 
 /// Sorts what is found in the order in which the user reads the file.
@@ -178,6 +199,19 @@ pub struct OpTemplate {
     pub location: Option<Location>,
 }
 
+impl OpTemplate {
+    /// Its name within its block.
+    pub fn own_name(&self) -> &str {
+        let own = self.name.strip_prefix(&self.block).and_then(|rest| rest.strip_prefix("__"));
+        own.unwrap_or(&self.name)
+    }
+
+    /// A field, looked up where the reference does: in the op's fields, then in its params.
+    pub fn field(&self, name: &str) -> Option<&Node> {
+        self.op.get(name).or_else(|| self.params.get(name))
+    }
+}
+
 /// A template variable that occurs in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemplateVariable {
@@ -192,6 +226,8 @@ pub struct TemplateVariable {
 pub struct Step {
     pub name: String,
     pub command: Text,
+    /// Of its text, or of its name where that is empty.
+    pub location: Option<Location>,
 }
 
 #[derive(Debug, Clone)]

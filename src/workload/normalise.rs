@@ -27,6 +27,8 @@ const DOCUMENT_KEYS: &[&str] = &["scenarios", "blocks", "min_version", "version_
 pub(super) struct Normalised {
     pub description: Option<String>,
     pub scenarios: Vec<Scenario>,
+    /// What is wrong with them, while the ops can be used.
+    pub scenario_errors: Vec<Diagnostic>,
     pub ops: Vec<OpTemplate>,
     pub document_bindings: IndexMap<String, Text>,
     pub warnings: Vec<Diagnostic>,
@@ -45,6 +47,11 @@ pub(super) fn normalise(documents: Vec<Node>) -> Normalised {
     result.errors.sort_by_key(super::place);
     result.warnings.sort_by_key(super::place);
     result
+}
+
+fn placed(message: impl Into<String>, at: Option<Location>, help: &str) -> Diagnostic {
+    let error = Diagnostic::error(message).at(at);
+    if help.is_empty() { error } else { error.help(help) }
 }
 
 type Entries = Vec<(Text, Node)>;
@@ -95,8 +102,11 @@ impl Normalised {
     }
 
     fn error(&mut self, message: impl Into<String>, at: Option<Location>, help: &str) {
-        let error = Diagnostic::error(message).at(at);
-        self.errors.push(if help.is_empty() { error } else { error.help(help) });
+        self.errors.push(placed(message, at, help));
+    }
+
+    fn scenario_error(&mut self, message: impl Into<String>, at: Option<Location>, help: &str) {
+        self.scenario_errors.push(placed(message, at, help));
     }
 
     fn document(&mut self, node: Node, first: bool) {
@@ -178,7 +188,7 @@ impl Normalised {
     fn scenarios(&mut self, key: &Text, node: Node) {
         let Data::Map(entries) = node.data else {
             let message = format!("`scenarios` is a map of names to steps; this is {}", node.kind());
-            self.error(message, node.location.or(key.location()), "");
+            self.scenario_error(message, node.location.or(key.location()), "");
             return;
         };
         for (name, node) in entries {
@@ -191,7 +201,7 @@ impl Normalised {
                     steps.into_iter().map(|(name, node)| (name.as_str().to_owned(), node)).collect()
                 }
                 Data::Null => {
-                    self.error(format!("scenario `{name}` has no steps"), name.location(), "");
+                    self.scenario_error(format!("scenario `{name}` has no steps"), name.location(), "");
                     continue;
                 }
                 data => vec![("001".to_owned(), Node { data, location: location.clone() })],
@@ -199,14 +209,17 @@ impl Normalised {
             let mut read = Vec::new();
             for (step, node) in steps {
                 match node.as_text() {
-                    Some(command) => read.push(Step { name: step, command }),
+                    Some(command) => {
+                        let location = node.location.clone().or(location.clone());
+                        read.push(Step { name: step, command, location });
+                    }
                     None => {
                         let message = format!(
                             "step `{step}` of scenario `{name}` is a command in one text; this is {}",
                             node.kind()
                         );
                         let at = node.location.or(location.clone());
-                        self.error(message, at, "write it as `run driver=… tags=… cycles=…`");
+                        self.scenario_error(message, at, "write it as `run driver=… tags=… cycles=…`");
                     }
                 }
             }
@@ -592,7 +605,8 @@ mod tests {
     }
 
     fn errors(yaml: &str) -> Vec<String> {
-        read(yaml).errors.iter().map(Diagnostic::one_line).collect()
+        let read = read(yaml);
+        read.errors.iter().chain(&read.scenario_errors).map(Diagnostic::one_line).collect()
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! Named scenarios → the commands that their steps stand for, with the user's parameters worked in.
 
 use super::tags::{later_dialect, unset_variable};
-use super::template::{is_given, unset_in};
-use super::{Scenario, Step, Workload};
-use crate::span::{Diagnostic, Text, nearest};
+use super::template::{comes_from, is_given, is_given_by, unset_in};
+use super::{Data, Node, Scenario, Step, Workload};
+use crate::span::{Diagnostic, Location, Text, nearest};
+use crate::units;
 use indexmap::IndexMap;
+use std::time::Duration;
 
 /// The scenario that runs when none is named.
 const DEFAULT: &str = "default";
 
-const VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis"];
+/// Words that begin a command.
+pub const VERBS: &[&str] = &["run", "start", "await", "stop", "forceStop", "waitmillis", "wait"];
 
 /// Verbs of the reference that are not built.
 const OTHER_VERBS: &[&str] =
-    &["script", "fragment", "activity", "scenario", "wait", "java", "container", "getenv", "runapp"];
+    &["script", "fragment", "activity", "scenario", "java", "container", "getenv", "runapp"];
 
 /// The parameter names that activities and drivers have.
 #[derive(Debug, Clone, Copy)]
@@ -34,16 +37,18 @@ impl<'a> From<&'a [&'a str]> for Vocabulary<'a> {
 pub struct PlannedStep {
     pub scenario: String,
     pub step: String,
-    /// `run`, `start`, `await`, `stop`, `forceStop` or `waitmillis`.
+    /// One of [`VERBS`].
     pub verb: String,
     /// The alias of the activity that is run, or that is awaited or stopped.
     pub alias: String,
     /// The number of `waitmillis`.
     pub argument: Option<String>,
-    /// Of `run` and `start` only; with `workload`, without `alias`.
+    /// Of `run`, `start` and `wait` only; with `workload`, without `alias`.
     pub params: IndexMap<String, String>,
     /// The values among `params` that stand in the step, with their places.
     pub written: IndexMap<String, Text>,
+    /// Where the alias or time of what is no activity stands, or else the verb.
+    pub place: Option<Location>,
 }
 
 /// What a scenario command comes to.
@@ -90,6 +95,7 @@ pub fn examine<'a>(
         steps: Vec::new(),
         overridden: IndexMap::new(),
         locked: IndexMap::new(),
+        chosen: Vec::new(),
         errors: Vec::new(),
         notices: Vec::new(),
     };
@@ -98,6 +104,7 @@ pub fn examine<'a>(
         match find(workload, name) {
             Ok((scenario, steps)) => {
                 for step in steps {
+                    planner.chosen.push(step);
                     planner.step(&scenario.name, step);
                 }
             }
@@ -164,6 +171,8 @@ struct Planner<'a> {
     overridden: IndexMap<String, Vec<String>>,
     /// User parameter → steps that keep their own value.
     locked: IndexMap<String, Vec<String>>,
+    /// The steps that were asked for.
+    chosen: Vec<&'a Step>,
     errors: Vec<Diagnostic>,
     notices: Vec<Diagnostic>,
 }
@@ -187,7 +196,7 @@ impl Planner<'_> {
         let mut pieces = pieces(&step.command)?.into_iter().peekable();
         if pieces.peek().is_none() {
             return Err(Diagnostic::error(format!("step `{}` of scenario `{scenario}` is empty", step.name))
-                .at(step.command.location())
+                .at(step.location.clone())
                 .help("write it as `run driver=… tags=… cycles=…`"));
         }
         while let Some(piece) = pieces.next() {
@@ -198,10 +207,45 @@ impl Planner<'_> {
                     while let Some(piece) = pieces.next_if(|piece| piece.assigned.is_some()) {
                         given.push(piece);
                     }
-                    self.activity(scenario, step, verb, given)?;
+                    self.activity(scenario, step, (verb, piece.name.location()), given)?;
+                }
+                "wait" => {
+                    let mut params = IndexMap::new();
+                    while let Some(piece) = pieces.next_if(|piece| piece.assigned.is_some()) {
+                        let value = piece.assigned.map(|(_, value)| value).unwrap_or_default();
+                        let one =
+                            IndexMap::from([(piece.name.as_str().to_owned(), value.as_str().to_owned())]);
+                        pause(&one).map_err(|error| error.at(piece.name.location()))?;
+                        params.extend(one);
+                    }
+                    pause(&params).map_err(|error| error.at(piece.name.location()))?;
+                    self.steps.push(PlannedStep {
+                        scenario: scenario.to_owned(),
+                        step: step.name.clone(),
+                        verb: verb.to_owned(),
+                        alias: step.name.clone(),
+                        params,
+                        place: piece.name.location(),
+                        ..PlannedStep::default()
+                    });
                 }
                 _ => {
-                    let argument = pieces.next_if(|piece| piece.assigned.is_none()).ok_or_else(|| {
+                    let named = pieces.next_if(|piece| {
+                        piece.assigned.is_none() || (verb == "await" && piece.name.as_str() == "activity")
+                    });
+                    let argument = named.map(|piece| match piece.assigned {
+                        Some((_, alias)) => Piece { name: alias, assigned: None },
+                        None => piece,
+                    });
+                    if let Some(limit) = pieces.next_if(|piece| verb == "await" && piece.assigned.is_some()) {
+                        let name = &limit.name;
+                        return Err(Diagnostic::error(format!(
+                            "`await` takes an alias only, not `{name}=…`"
+                        ))
+                        .at(name.location())
+                        .help("how long an activity may take is its own `duration=`"));
+                    }
+                    let argument = argument.ok_or_else(|| {
                         let what = if verb == "waitmillis" { "a number of milliseconds" } else { "an alias" };
                         Diagnostic::error(format!("`{verb}` needs {what}")).at(piece.name.location()).help(
                             format!("write `{verb} {}`", if verb == "waitmillis" { "500" } else { "ALIAS" }),
@@ -221,8 +265,8 @@ impl Planner<'_> {
                         verb: verb.to_owned(),
                         alias: if waits { step.name.clone() } else { argument_text.clone() },
                         argument: waits.then_some(argument_text),
-                        params: IndexMap::new(),
-                        written: IndexMap::new(),
+                        place: argument.name.location(),
+                        ..PlannedStep::default()
                     });
                 }
             }
@@ -233,11 +277,8 @@ impl Planner<'_> {
     fn refuse_unset(&self, scenario: &str, step: &Step) -> Result<(), Diagnostic> {
         if let Some((range, unset)) = unset_in(&step.command, &self.workload.unset) {
             let name = &unset.name;
-            let help = format!(
-                "step `{}` of scenario `{scenario}` uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`",
-                step.name
-            );
-            return Err(unset_variable(name).at(step.command.locate(range)).help(help));
+            let user = format!("step `{}` of scenario `{scenario}`", step.name);
+            return Err(unset_variable(name, &user).at(step.command.locate(range)));
         }
         later_dialect(&step.command).map_or(Ok(()), Err)
     }
@@ -247,7 +288,7 @@ impl Planner<'_> {
         &mut self,
         scenario: &str,
         step: &Step,
-        verb: &str,
+        (verb, place): (&str, Option<Location>),
         given: Vec<Piece>,
     ) -> Result<(), Diagnostic> {
         let mut params: IndexMap<String, String> = IndexMap::new();
@@ -313,7 +354,8 @@ impl Planner<'_> {
         if !["workload", "op"].iter().any(|name| params.contains_key(*name)) {
             params.insert("workload".to_owned(), self.typed.to_owned());
         }
-        let alias = self.alias(params.shift_remove("alias"), scenario, &step.name);
+        let alias_place = written.get("alias").and_then(Text::location);
+        let alias = self.alias(params.shift_remove("alias"), alias_place, scenario, &step.name);
         self.steps.push(PlannedStep {
             scenario: scenario.to_owned(),
             step: step.name.clone(),
@@ -322,6 +364,7 @@ impl Planner<'_> {
             argument: None,
             params,
             written,
+            place,
         });
         Ok(())
     }
@@ -341,12 +384,19 @@ impl Planner<'_> {
             || self.workload.variables.iter().any(|variable| variable.name == name)
     }
 
-    fn alias(&mut self, template: Option<String>, scenario: &str, step: &str) -> String {
+    fn alias(
+        &mut self,
+        template: Option<String>,
+        place: Option<Location>,
+        scenario: &str,
+        step: &str,
+    ) -> String {
         let Some(template) = template else { return sanitised(step) };
         if !template.contains("STEP") && !self.notices.iter().any(|notice| notice.message.contains(&template))
         {
             self.notices.push(
                 Diagnostic::warning(format!("alias `{template}` does not contain STEP: steps may share it"))
+                    .at(place)
                     .help("write `alias=WORKLOAD_SCENARIO_STEP`"),
             );
         }
@@ -355,6 +405,29 @@ impl Planner<'_> {
             .replace("WORKLOAD", &sanitised(file))
             .replace("SCENARIO", &sanitised(scenario))
             .replace("STEP", &sanitised(step))
+    }
+
+    /// The step that uses the template variable `name` where none that was asked for does, nor anything but steps.
+    fn used_elsewhere(&self, name: &str) -> Option<String> {
+        let value = self.user.get(name).filter(|value| !value.is_empty())?;
+        let workload = self.workload;
+        let recipes = workload.ops.iter().flat_map(|op| op.bindings.values());
+        let in_ops = workload.ops.iter().any(|op| {
+            let named = [&op.name, &op.block].into_iter().chain(op.tags.values());
+            op.op.values().chain(op.params.values()).any(|node| node_from(node, name))
+                || named.into_iter().any(|text| text.contains(value.as_str()))
+        });
+        let chosen = self.chosen.iter().any(|step| comes_from(&step.command, name));
+        if chosen
+            || in_ops
+            || recipes.chain(workload.document_bindings.values()).any(|recipe| comes_from(recipe, name))
+        {
+            return None;
+        }
+        workload.scenarios.iter().find_map(|scenario| {
+            let step = scenario.steps.iter().find(|step| comes_from(&step.command, name))?;
+            Some(format!("{}.{}", scenario.name, step.name))
+        })
     }
 
     fn finish(mut self) -> (Plan, Vec<Diagnostic>) {
@@ -368,7 +441,15 @@ impl Planner<'_> {
                 ))
                 .suggest(name, names.iter().copied(), "")
             });
-            self.errors.extend(unknown.collect::<Vec<_>>());
+            let idle = self.user.keys().filter(|name| !self.vocabulary.known.contains(&name.as_str()));
+            let idle = idle.filter_map(|name| {
+                let step = self.used_elsewhere(name)?;
+                Some(
+                    Diagnostic::error(format!("no step uses `{name}` of those that run"))
+                        .help(format!("it is a template variable of step `{step}`")),
+                )
+            });
+            self.errors.extend(unknown.chain(idle).collect::<Vec<_>>());
         }
         for name in self.user.keys() {
             let own = self.overridden.get(name).map(|steps| steps.join(", "));
@@ -390,6 +471,49 @@ impl Planner<'_> {
         }
         (Plan { steps: self.steps, notices: self.notices }, self.errors)
     }
+}
+
+/// Whether something in `node` was put there by the parameter `name`.
+fn node_from(node: &Node, name: &str) -> bool {
+    match &node.data {
+        Data::Text(text) => comes_from(text, name),
+        Data::List(items) => items.iter().any(|item| node_from(item, name)),
+        Data::Map(entries) => {
+            entries.iter().any(|(key, value)| comes_from(key, name) || node_from(value, name))
+        }
+        _ => node.location.as_ref().is_some_and(|location| is_given_by(location, name)),
+    }
+}
+
+/// How long `wait` is to wait: the times of its parameters together.
+///
+/// # Errors
+/// A parameter that is no time, or none at all.
+pub fn pause(params: &IndexMap<String, String>) -> Result<Duration, Diagnostic> {
+    let mut sum: Option<Duration> = None;
+    for (name, value) in params {
+        let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a whole number"));
+        let time = match name.as_str() {
+            "ms" | "millis" => number().map(Duration::from_millis),
+            "us" | "µs" | "micros" => number().map(Duration::from_micros),
+            "ns" | "nanos" => number().map(Duration::from_nanos),
+            "unit" => units::duration(value).map_err(|error| error.to_string()),
+            _ => Err("there are ms, us, ns and unit".to_owned()),
+        };
+        let time = time.map_err(|why| Diagnostic::error(format!("`wait {name}={value}`: {why}")))?;
+        sum = Some(sum.unwrap_or_default().saturating_add(time));
+    }
+    sum.ok_or_else(|| Diagnostic::error("`wait` needs a time").help("write `wait ms=500`"))
+}
+
+/// The values that a step, right or wrong, gives the parameter `name`.
+pub fn values_of(step: &Step, name: &str) -> Vec<String> {
+    let words = words(&step.command).unwrap_or_default();
+    let assigned = |word: &Word| {
+        let value = word.text.as_str().strip_prefix(name)?.strip_prefix('=')?;
+        Some(value.trim_start_matches('=').to_owned())
+    };
+    words.iter().filter_map(assigned).collect()
 }
 
 /// The value that leaves a parameter out.
@@ -761,7 +885,8 @@ mod tests {
 
         #[test]
         fn any_step_is_read_or_refused(command in r#"(run|start|await|x| |=|'|"|\\|é|TEMPLATE\(n,|\)|,|\t){0,14}"#) {
-            let step = Step { name: "s".to_owned(), command: Text::of_source("f", command.as_str()) };
+            let command = Text::of_source("f", command.as_str());
+            let step = Step { name: "s".to_owned(), command, location: None };
             let workload = Workload {
                 scenarios: vec![Scenario { name: "default".to_owned(), steps: vec![step] }],
                 ..Workload::default()

@@ -167,8 +167,7 @@ impl Item {
     }
 
     fn matches(&self, op: &OpTemplate) -> bool {
-        let own =
-            op.name.strip_prefix(&op.block).and_then(|name| name.strip_prefix("__")).unwrap_or(&op.name);
+        let own = op.own_name();
         let fits = |value: &str| self.value.as_ref().is_none_or(|(_, regex)| regex.is_match(value));
         match (self.key.as_str(), op.tags.get(self.key.as_str())) {
             ("name", Some(value)) => fits(value) || fits(own),
@@ -310,9 +309,7 @@ fn problem(text: &Text, op: &OpTemplate, workload: &Workload) -> Option<Diagnost
     if let Some((range, unset)) = unset_in(text, unset) {
         let place = text.locate(range).or_else(|| unset.location.clone());
         let name = &unset.name;
-        let help =
-            format!("op `{}` uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`", op.name);
-        return Some(unset_variable(name).at(place).help(help));
+        return Some(unset_variable(name, &format!("op `{}`", op.name)).at(place));
     }
     if let Some(open) = unclosed(text) {
         let opening = &written[open.clone()];
@@ -326,11 +323,14 @@ fn problem(text: &Text, op: &OpTemplate, workload: &Workload) -> Option<Diagnost
     later_dialect(text)
 }
 
-pub(super) fn unset_variable(name: &str) -> Diagnostic {
-    if name.is_empty() {
-        return Diagnostic::error("a template variable has no name");
+/// The error for a variable with neither value nor default that `user` uses.
+pub(super) fn unset_variable(name: &str, user: &str) -> Diagnostic {
+    if name.trim().is_empty() {
+        return Diagnostic::error("a template variable has no name")
+            .help(format!("{user} uses it: write `TEMPLATE(name,default)`"));
     }
     Diagnostic::error(format!("template variable `{name}` has no value and no default"))
+        .help(format!("{user} uses it: give `{name}=…`, or a default: `TEMPLATE({name},default)`"))
 }
 
 /// Forms of later versions of the reference that are not built: `{{= … }}`, `{{@name}}`.

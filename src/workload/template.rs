@@ -265,6 +265,18 @@ pub(super) fn is_given(location: &Location) -> bool {
     location.source.name.starts_with(PARAMETER)
 }
 
+/// Whether the parameter `name` put there what stands at `location`.
+pub(super) fn is_given_by(location: &Location, name: &str) -> bool {
+    location.source.name.strip_prefix(PARAMETER) == Some(name)
+}
+
+/// Whether something in `text` was put there by the parameter `name`.
+pub(super) fn comes_from(text: &Text, name: &str) -> bool {
+    let mut characters = text.as_str().char_indices();
+    characters
+        .any(|(at, c)| text.locate(at..at + c.len_utf8()).is_some_and(|place| is_given_by(&place, name)))
+}
+
 /// The value of a parameter as a text whose place is that parameter.
 fn parameter_text(name: &str, value: &str) -> Text {
     let source = Arc::new(Source { name: format!("{PARAMETER}{name}"), text: format!("{name}={value}") });

@@ -29,6 +29,11 @@ pub(super) struct Documents {
 /// # Errors
 /// The first thing that is not YAML (or not this YAML), at its place.
 pub(super) fn documents(text: &Text) -> Result<Documents, Diagnostic> {
+    if let Some(at) = text.as_str().find('\0') {
+        return Err(Diagnostic::error("a NUL byte stands here: this is no text file")
+            .at(text.locate(at..at + 1))
+            .help("remove it; in a text, write `\"\\0\"`"));
+    }
     Builder::new(text).run()
 }
 
