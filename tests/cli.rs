@@ -580,7 +580,9 @@ fn help_explains_each_function_workload_driver_and_verb() {
         assert!(place.run(&["--help"]).ok().stdout.contains(heading), "{heading}");
     }
     place.run(&["help", "function", "HashRang"]).refused(2, &["no function `HashRang`", "`HashRange`"]);
-    place.run(&["help", "function", "Token"]).refused(2, &["`Token` of NoSQLBench is not part of nbrs: it logs in"]);
+    place
+        .run(&["help", "function", "Token"])
+        .refused(2, &["`Token` of NoSQLBench is not part of nbrs: it logs in"]);
     place.run(&["help", "workload", "mongodb-basik"]).refused(2, &["mongodb-basic"]);
     place.run(&["help", "driver", "mongo"]).refused(2, &["mongodb"]);
 }
