@@ -2,8 +2,8 @@
 //! the engine costs.
 //!
 //! `cargo bench --bench performance` prints them; `… -- --write` puts them into `docs/performance.md` in place of
-//! those that are there; names choose among `cost`, `diag`, `canned`, `stall`, `drift` (which takes ten minutes and
-//! is left out if not named). On a machine that does nothing else: every point is a measurement, none is a test.
+//! those that are there; names choose among `cost`, `memory`, `diag`, `canned`, `stall`, `drift` (which takes ten
+//! minutes and is left out if not named). On a machine that does nothing else: every point is a measurement, none is a test.
 
 mod canned;
 
@@ -36,6 +36,9 @@ fn main() {
     let mut tables = machine();
     if runs("cost") {
         cost(&mut tables);
+    }
+    if runs("memory") {
+        memory(&mut tables);
     }
     if runs("diag") {
         tables.push_str("\n### Target and achieved rate, `diag` noop\n\n");
@@ -166,11 +169,43 @@ fn rates(out: &mut String, threads: usize, target: Target) {
     }
 }
 
-/// Resident memory of this process.
-fn resident_mb() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? / 1024)
+/// Resident memory of this process: `VmRSS:` now, `VmHWM:` at most so far.
+fn resident_mb(what: &str) -> String {
+    let read = || -> Option<f64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(what))?;
+        Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? / 1024.0)
+    };
+    read().map_or("-".to_owned(), |mb| format!("{mb:.1}"))
+}
+
+/// Ops of the run whose memory is looked at.
+const MANY: u64 = 200_000_000;
+
+fn memory(out: &mut String) {
+    let ops = std::env::var("NBRS_BENCH_OPS").ok().and_then(|ops| ops.parse().ok()).unwrap_or(MANY);
+    let _ = writeln!(out, "\n### Memory of {ops} ops, `diag` noop, {THREADS} threads\n");
+    out.push_str("| ops done | memory, MB |\n|--:|--:|\n");
+    runtime(workers()).block_on(async {
+        let dispenser = connect(&diag::ROW, "noop", &[]).await;
+        let ops_of = vec![ActivityOp::new("b__op", dispenser)];
+        let activity = Activity {
+            ops: ops_of,
+            sequence: vec![0],
+            cycles: 0..ops,
+            threads: THREADS,
+            ..Activity::default()
+        };
+        let running = engine::start(activity, Arc::new(Nobody));
+        for share in [0.1, 0.5, 1.0] {
+            let done = (ops as f64 * share) as u64;
+            while running.progress().cycles_done < done {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            let _ = writeln!(out, "| {:.0} % | {} |", share * 100.0, resident_mb("VmRSS:"));
+        }
+        running.wait(Duration::from_secs(1)).await;
+    });
 }
 
 fn cost(out: &mut String) {
@@ -180,7 +215,7 @@ fn cost(out: &mut String) {
         let duration = Some(Duration::from_secs_f64(SECONDS));
         let activity = Activity { cycles: 0..u64::MAX, threads, duration, ..Activity::default() };
         let result = run(workers, &|| connect(&diag::ROW, "noop", &[]), activity);
-        let memory = resident_mb().map_or("-".to_owned(), |mb| mb.to_string());
+        let memory = resident_mb("VmHWM:");
         let _ = writeln!(
             out,
             "| {workers} | {threads} | {:.0} | {memory} |",

@@ -337,32 +337,107 @@ fn findmax_searches_between_rates_and_says_what_is_kept() {
 }
 
 #[test]
-fn findmax_finds_a_known_knee_within_a_tenth() {
-    let place = Place::new();
-    // Ten threads and 40 ms an op: 250/s. Beyond it a backlog grows, and response times with it.
-    let search = || {
-        let (ran, result) = place.result(&[
-            "findmax",
-            "driver=diag",
-            "op=delay=40ms",
-            "threads=10",
-            "--keep",
-            "response.p90<120ms",
-            "--hold",
-            "1s",
-        ]);
-        ran.ok();
-        result["run"]["max_rate"].as_f64().expect("a rate")
+fn twenty_thousand_threads_are_tasks_and_fit_the_memory_of_a_small_machine() {
+    let (ran, result) =
+        Place::new().result(&["run", "driver=diag", "op=noop", "threads=20000", "cycles=100k", "stride=1"]);
+    ran.ok();
+    let main = main_activity(&result);
+    assert_eq!(count(&main["ops"][0]["ok"]), 100_000);
+    let memory = count(&main["client"]["memory"]);
+    assert!(memory < 500_000_000, "{memory} bytes");
+}
+
+#[test]
+fn threads_of_a_closed_loop_that_the_client_keeps_busy_are_told_of() {
+    let run = |words: &[&str]| {
+        let mut args = vec!["run", "driver=diag", "duration=1200ms", "threads=2"];
+        args.extend(words);
+        Place::new().run(&args).ok().stdout.clone()
     };
-    // A machine that is busy with something else makes every op take longer: the best of three counts.
-    let mut found = Vec::new();
-    for _ in 0..3 {
-        found.push(search());
-        if found.iter().any(|rate| (225.0..=275.0).contains(rate)) {
-            return;
-        }
+    let words = "had an op in flight on average (ops/s × mean service time)";
+    let noop = run(&["op=noop"]);
+    assert!(noop.contains(words), "{noop}");
+    for busy in [&["op=delay=100ms"][..], &["op=noop", "cyclerate=100"]] {
+        let text = run(busy);
+        assert!(!text.contains(words), "{busy:?}: {text}");
     }
-    panic!("the knee is at 250/s, and {found:?} were found");
+}
+
+/// A server of its own, which ends with the test.
+struct Server(std::process::Child);
+
+impl Server {
+    fn start(place: &Place) -> (Server, String) {
+        let mut server = place.start(&["server", "--port", "0", "--data-dir", "data"]);
+        let uri = program::listening(&mut server);
+        (Server(server), uri)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn more_threads_than_connections_wait_for_one_and_every_op_ends() {
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        "bindings: {id: Identity()}\nops:\n  a: '{ insert: \"c\", documents: [ { _id: {id} } ] }'\n",
+    );
+    let (_server, uri) = Server::start(&place);
+    for w in [0, 1] {
+        let connection = format!("connection={uri}/?maxPoolSize=100&w={w}");
+        let database = format!("database=d{w}");
+        let (ran, result) =
+            place.result(&["run", "workload=w.yaml", "threads=2300", "cycles=2300", &connection, &database]);
+        ran.ok();
+        let main = main_activity(&result);
+        assert_eq!((count(&main["ops"][0]["ok"]), &main["ended"]["by"]), (2_300, &json!("complete")));
+        for part in ["100 connections for 2300 threads"] {
+            let header: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(header.contains(part), "no `{part}` in\n{}", ran.stderr);
+        }
+        assert_eq!(ran.stderr.contains("unacknowledged"), w == 0, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_connections_of_a_step_are_gone_when_the_next_one_runs() {
+    let place = Place::new();
+    place.file(
+        "w.yaml",
+        "scenarios:\n  default:\n    one: run driver=mongodb threads=20 duration=1500ms\n    two: run driver=mongodb threads=5 \
+         duration=2500ms\nops:\n  a: '{ ping: 1 }'\n",
+    );
+    let (_server, uri) = Server::start(&place);
+    let connection = format!("connection={uri}");
+    let (ran, result) = place.result(&["w.yaml", &connection]);
+    ran.ok();
+    let open = |activity: usize| {
+        let points = result["activities"][activity]["server"].as_array().expect("the server tells");
+        count(&points.last().expect("a second")["connections"])
+    };
+    // A connection for each thread, one to ask for these counts, and those that watch the server.
+    let (one, two) = (open(0), open(1));
+    assert!((20..=26).contains(&one), "{one}");
+    assert!((5..=11).contains(&two), "{two}");
+}
+
+#[test]
+fn documents_that_an_insert_did_not_write_are_counted_apart_from_the_op_that_failed() {
+    let place = Place::new();
+    let documents: Vec<String> = [0, 1, 2, 3, 4, 5, 6, 0, 1, 7].map(|id| format!("{{ _id: {id} }}")).into();
+    let op = format!("{{ insert: \"c\", ordered: false, documents: [ {} ] }}", documents.join(", "));
+    place.file("w.yaml", &format!("ops:\n  many: '{op}'\n"));
+    let (ran, result) = place.result(&["run", "workload=w.yaml", "cycles=1", "errors=.*11000.*:counter"]);
+    let op = &main_activity(&result)["ops"][0];
+    assert_eq!(count(&op["docs_written"]), 8, "{}", ran.stderr);
+    assert_eq!((&op["ok"], &op["errors"]), (&json!(0), &json!({"DuplicateKey": 1})));
+    assert_eq!(count(&op["errors_detail"]["DuplicateKey"]["documents"]), 2);
 }
 
 #[test]

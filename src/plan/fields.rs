@@ -4,11 +4,8 @@ use super::bind_points::{Bindings, Slot, scan};
 use super::captures::{self, Capture, Dialect};
 use super::command_text::{self, MARK};
 use super::element::{self, Element, Meaning, Origin, Part};
-use super::expect::{Expect, Holds};
-use super::reply::Checks;
-use super::verify::Verify;
-use super::{Body, CommandTemplate, Compiled, DryRun, Field, Form, OpPlan, TextTemplate, Timers};
-use crate::functions::Context;
+use super::rendered::Rendered;
+use super::{Body, CommandTemplate, Compiled, DryRun, Field, Form, OpPlan, TextTemplate};
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
 use crate::workload::{Data, Node, OpTemplate};
@@ -20,8 +17,8 @@ use std::sync::Arc;
 const READ_ELSEWHERE: &[&str] =
     &["ratio", "driver", "instrument", "dryrun", "start-timers", "stop-timers", EXPECT, VERIFY];
 
-const EXPECT: &str = "expect";
-const VERIFY: &str = "verify";
+pub(super) const EXPECT: &str = "expect";
+pub(super) const VERIFY: &str = "verify";
 
 /// Snippets of Groovy in the reference, by which it checks results.
 const GROOVY: &[&str] = &["verifier", "verifier-init", "verifier-imports", "expected-result"];
@@ -91,23 +88,24 @@ pub(super) fn compile(op: &OpTemplate, form: Form) -> Result<Compiled, Vec<Diagn
     }
 }
 
-struct Compiler<'a> {
-    op: &'a OpTemplate,
-    name: Arc<str>,
-    form: Form,
-    bindings: Bindings<'a>,
-    captures: Vec<Capture>,
+/// Makes the parts of an op's plan, and keeps what is wrong with them.
+pub(super) struct Compiler<'a> {
+    pub(super) op: &'a OpTemplate,
+    pub(super) name: Arc<str>,
+    pub(super) form: Form,
+    pub(super) bindings: Bindings<'a>,
+    pub(super) captures: Vec<Capture>,
 }
 
 /// A field that is looked up in the op's fields, where it may have bind points, then in its params, where it is
 /// taken as it stands. The flag tells which.
-fn field_of<'a>(op: &'a OpTemplate, name: &str) -> Option<(&'a Node, bool)> {
+pub(super) fn field_of<'a>(op: &'a OpTemplate, name: &str) -> Option<(&'a Node, bool)> {
     let of_op = op.op.get(name).map(|node| (node, true));
     of_op.or_else(|| op.params.get(name).map(|node| (node, false)))
 }
 
 impl Compiler<'_> {
-    fn error(&mut self, error: Diagnostic) {
+    pub(super) fn error(&mut self, error: Diagnostic) {
         self.bindings.errors.push(error);
     }
 
@@ -128,7 +126,7 @@ impl Compiler<'_> {
     }
 
     /// See [`field_of`].
-    fn field(&self, name: &str) -> Option<(&'_ Node, bool)> {
+    pub(super) fn field(&self, name: &str) -> Option<(&'_ Node, bool)> {
         field_of(self.op, name)
     }
 
@@ -143,130 +141,6 @@ impl Compiler<'_> {
                 self.error(Diagnostic::error(message).at(location));
                 None
             }
-        }
-    }
-
-    fn timers(&mut self) -> Timers {
-        let names = |this: &Compiler<'_>, field: &str| {
-            let text = this.field(field).and_then(|(node, _)| node.as_text()).unwrap_or_default();
-            let names = text.as_str().split(',').map(|name| name.trim().to_owned());
-            names.filter(|name| !name.is_empty()).collect::<Vec<String>>()
-        };
-        let (starts, stops) = (names(self, "start-timers"), names(self, "stop-timers"));
-        for (field, names) in [("start-timers", &starts), ("stop-timers", &stops)] {
-            if let Some((node, _)) = self.field(field)
-                && names.is_empty()
-            {
-                let error = Diagnostic::error(format!("op `{}`: `{field}` names no timer", self.op.name));
-                let location = node.location.clone();
-                self.error(error.at(location).help("write names apart by commas: `checkout, payment`"));
-            }
-        }
-        let instrument = self.field("instrument").map(|(node, _)| (node.location.clone(), node.as_text()));
-        let instrument = instrument.and_then(|(location, text)| {
-            let text = text.unwrap_or_default();
-            let read = text.as_str().trim().parse::<bool>().ok();
-            if read.is_none() {
-                let name = &self.op.name;
-                let error = Diagnostic::error(format!("op `{name}`: `instrument` is true or false"));
-                self.error(error.at(location));
-            }
-            read
-        });
-        Timers { instrument, starts, stops }
-    }
-
-    /// What is held against the op's replies.
-    fn checks(&mut self, form: Form) -> Option<Checks> {
-        let op = self.op;
-        let (expect, verify) = (field_of(op, EXPECT), field_of(op, VERIFY));
-        if expect.is_none() && verify.is_none() {
-            return None;
-        }
-        let mut errors = Vec::new();
-        if form != Form::Command {
-            for (name, node) in [(EXPECT, expect), (VERIFY, verify)] {
-                let Some((node, _)) = node else { continue };
-                let message = format!("op `{}`: `{name}`: an op of this driver has no reply", self.op.name);
-                errors.push(Diagnostic::error(message).at(node.location.clone()));
-            }
-            self.bindings.errors.extend(errors);
-            return None;
-        }
-        let expect = match expect {
-            Some((node, _)) => self.expectations(node),
-            None => Some(Vec::new()),
-        };
-        let verify = match verify {
-            Some((node, _)) => self.apart(|apart| apart.document(VERIFY, node)).map(|it| Some(Verify(it))),
-            None => Some(None),
-        };
-        Some(Checks { expect: expect?, verify: verify? })
-    }
-
-    /// Compiles something of the op that is made for itself, with bindings of its own.
-    fn apart<T>(&mut self, compile: impl FnOnce(&mut Compiler<'_>) -> T) -> T {
-        let mut apart = Compiler {
-            form: self.form,
-            op: self.op,
-            name: self.name.clone(),
-            bindings: Bindings::recomputed(&self.op.bindings),
-            captures: Vec::new(),
-        };
-        let made = compile(&mut apart);
-        self.bindings.errors.append(&mut apart.bindings.errors);
-        self.bindings.notices.append(&mut apart.bindings.notices);
-        made
-    }
-
-    fn expectations(&mut self, node: &Node) -> Option<Vec<Expect>> {
-        match &node.data {
-            Data::List(rules) if !rules.is_empty() => {
-                let rules: Vec<_> = rules.iter().map(|rule| self.expectation(rule)).collect();
-                rules.into_iter().collect()
-            }
-            _ => self.expectation(node).map(|rule| vec![rule]),
-        }
-    }
-
-    fn expectation(&mut self, node: &Node) -> Option<Expect> {
-        match &node.data {
-            Data::Text(text) if !text.as_str().trim_start().starts_with('{') => {
-                let text = text.trim();
-                let holds =
-                    self.apart(|apart| Holds::compile(apart.name.clone(), &text, &mut apart.bindings));
-                holds.map(|holds| Expect::Holds(Box::new(holds)))
-            }
-            Data::Text(_) | Data::Map(_) => {
-                let values = self.apart(|apart| apart.document(EXPECT, node));
-                values.map(|values| Expect::Values(Box::new(values)))
-            }
-            _ => {
-                let name = &self.op.name;
-                let what = if matches!(&node.data, Data::List(_)) { "is empty" } else { "is an expression" };
-                let error = Diagnostic::error(format!("op `{name}`: `{EXPECT}` {what}"));
-                self.error(error.at(node.location.clone()).help(
-                    "write an expression (`docs == 1`), a list of them, or paths with their values (`{n: 1}`)",
-                ));
-                None
-            }
-        }
-    }
-
-    /// A document of its own, as text or as a map.
-    fn document(&mut self, what: &str, node: &Node) -> Option<CommandTemplate> {
-        let wrong = |this: &mut Self, why: &str| {
-            let error = Diagnostic::error(format!("op `{}`: `{what}` {why}", this.op.name));
-            this.error(
-                error.at(node.location.clone()).help("as the one that was written: `{ name: \"{name}\" }`"),
-            );
-            None
-        };
-        match &node.data {
-            Data::Map(pairs) if pairs.is_empty() => wrong(self, "is empty"),
-            Data::Map(pairs) => self.map(pairs.iter().map(|(key, node)| (key.as_str(), node)).collect()),
-            Data::Text(text) if text.as_str().trim_start().starts_with('{') => self.command_text(text),
-            _ => wrong(self, "is a document"),
         }
     }
 
@@ -354,7 +228,7 @@ impl Compiler<'_> {
     }
 
     /// A command that is written as a YAML map.
-    fn map(&mut self, fields: Vec<(&str, &Node)>) -> Option<CommandTemplate> {
+    pub(super) fn map(&mut self, fields: Vec<(&str, &Node)>) -> Option<CommandTemplate> {
         let pairs = self.elements(fields, 0)?;
         let slots = std::mem::take(&mut self.bindings.slots);
         Some(CommandTemplate::fast(self.name.clone(), slots, &pairs, None))
@@ -450,7 +324,7 @@ impl Compiler<'_> {
     }
 
     /// A command that is written as JSON text.
-    fn command_text(&mut self, text: &Text) -> Option<CommandTemplate> {
+    pub(super) fn command_text(&mut self, text: &Text) -> Option<CommandTemplate> {
         let without = self.without_captures(text, Dialect::Json);
         let text = without.as_ref().unwrap_or(text);
         let source = text.as_str();
@@ -624,70 +498,10 @@ fn scalar_text(data: &Data) -> String {
     }
 }
 
-/// An op text with something in the place of each bind point.
-struct Rendered {
-    text: String,
-    /// Where each bind point stands in the op text, and what is in its place here.
-    holes: Vec<(Range<usize>, Range<usize>)>,
-}
-
-impl Rendered {
-    /// With one [`MARK`] for each of the bind points `ranges`.
-    fn marked(source: &str, ranges: &[Range<usize>]) -> Rendered {
-        let mut text = String::with_capacity(source.len());
-        let mut holes = Vec::with_capacity(ranges.len());
-        let mut from = 0;
-        for range in ranges {
-            text.push_str(&source[from..range.start]);
-            holes.push((range.clone(), text.len()..text.len() + MARK.len_utf8()));
-            text.push(MARK);
-            from = range.end;
-        }
-        text.push_str(&source[from..]);
-        Rendered { text, holes }
-    }
-
-    /// With the values of cycle 0; nothing where it cannot be bound.
-    fn of_cycle_0(template: &TextTemplate, ranges: &[Range<usize>]) -> Option<Rendered> {
-        let (bytes, holes) = template.bind_traced(0, &mut Context::default()).ok()?;
-        let holes = ranges.iter().cloned().zip(holes).collect();
-        Some(Rendered { text: String::from_utf8(bytes).ok()?, holes })
-    }
-
-    /// Whether `range` has a part of what stands for a bind point, or follows it with nothing but blanks between.
-    fn touches_hole(&self, range: &Range<usize>) -> bool {
-        self.holes.iter().any(|(_, hole)| {
-            hole.start < range.end.max(range.start + 1) && range.start <= hole.end
-                || hole.end <= range.start && self.text[hole.end..range.start].trim().is_empty()
-        })
-    }
-
-    /// The place in the op text of the part `range` of this one.
-    fn original(&self, range: &Range<usize>) -> Range<usize> {
-        let start = self.position(range.start, false);
-        start..self.position(range.end, true).max(start)
-    }
-
-    /// Where the byte `at` stands in the op text: within a bind point, at its start, or, if `end`, at its end.
-    fn position(&self, at: usize, end: bool) -> usize {
-        // Where the literal text that `at` stands in begins, there and here.
-        let (mut there, mut here) = (0, 0);
-        for (written, rendered) in &self.holes {
-            if at <= rendered.start {
-                break;
-            }
-            if at < rendered.end {
-                return if end { written.end } else { written.start };
-            }
-            (there, here) = (written.end, rendered.end);
-        }
-        there + (at - here)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::functions::Context;
     use crate::plan::{extended_json, op_templates};
 
     fn compiled(yaml: &str, form: Form) -> Compiled {

@@ -1,5 +1,6 @@
 //! Op template + Programs → [`OpPlan`]: BSON with holes, text with holes, or fields. Does no IO.
 
+mod beside;
 mod bind_points;
 mod captures;
 mod command;
@@ -9,6 +10,7 @@ mod encode;
 mod expect;
 pub mod extended_json;
 mod fields;
+mod rendered;
 mod reply;
 mod text;
 mod verify;

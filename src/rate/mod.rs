@@ -380,6 +380,23 @@ mod tests {
     }
 
     #[test]
+    fn starts_are_even_and_none_are_saved_up_before_there_is_a_thread() {
+        for rate in [100.0, 1000.0, 2500.0] {
+            let starts = starts(rate, 1.1, 10, 0..0);
+            let mut gaps: Vec<u64> = starts.windows(2).map(|two| two[1] - two[0]).collect();
+            gaps.sort_unstable();
+            let p99 = gaps[gaps.len() * 99 / 100] as f64;
+            assert!(p99 < 5.0 * 1e9 / rate, "{rate}: a gap of {p99} ns");
+        }
+        // Nobody is there for the first three seconds.
+        let late = starts(10.0, 1.1, 8, 0..3 * SECOND);
+        let first = late[0];
+        assert!(first >= 3 * SECOND);
+        let rush = late.iter().filter(|at| **at < first + SECOND).count();
+        assert!(rush <= 12, "{rush} in the first second");
+    }
+
+    #[test]
     fn a_backlog_is_worked_off_as_fast_as_the_burst_allows() {
         // 2 s are lost; at 1.5 × they are made up in 4 s, at 1.0 × never.
         let fast = starts(1000.0, 1.5, 12, 3 * SECOND..5 * SECOND);

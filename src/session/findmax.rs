@@ -137,7 +137,8 @@ async fn look(
         None => 0..i64::MAX as u64,
     };
     let first = cycles.start;
-    let mut probe = async |rate: Option<f64>, found: &mut Found| -> Result<Option<bool>, SessionError> {
+    let probes = &mut found.probes;
+    let probe = async |rate: Option<f64>| -> Result<Option<Tried>, SessionError> {
         let mut parameters = parameters.clone();
         let warm_up = search.hold.mul_f64(WARM_UP);
         parameters.insert("cycles".to_owned(), format!("{}..{}", cycles.start, cycles.end));
@@ -163,8 +164,7 @@ async fn look(
         let kept = holds && rate.is_none_or(|rate| achieved >= rate * ACHIEVED) && !finished.failed();
         let probe = Probe { rate, achieved, findings, kept };
         probing.inner.probed(&finished, &probe);
-        found.probes.push(probe);
-        found.failed = finished.failed();
+        probes.push(probe);
         // Go on behind what this probe may have begun; from the start again where the cycles are used up.
         let begun = finished
             .result
@@ -174,44 +174,75 @@ async fn look(
         if cycles.start >= cycles.end || matches!(finished.result.ended, crate::engine::Ended::Complete) {
             cycles.start = first;
         }
-        Ok(Some(kept))
+        Ok(Some(Tried { achieved, kept, failed: finished.failed() }))
     };
+    let narrowed = narrow(search, open, probe).await?;
+    (found.rate, found.beyond, found.failed) = (narrowed.rate, narrowed.beyond, narrowed.failed);
+    Ok(())
+}
 
+/// What a probe came to.
+#[derive(Debug, Clone, Copy)]
+struct Tried {
+    achieved: f64,
+    kept: bool,
+    /// It ended by an error of an op.
+    failed: bool,
+}
+
+/// Between which rates the highest that is kept lies.
+#[derive(Debug, Default)]
+struct Narrowed {
+    rate: Option<f64>,
+    beyond: Option<f64>,
+    failed: bool,
+}
+
+/// Tries rates with `probe` (none is as fast as it goes) until it is known well enough which is the highest that is
+/// kept. `probe` gives nothing once it is interrupted. `open`: nothing but `search.max` bounds what can be asked for.
+async fn narrow(
+    search: &Search,
+    open: bool,
+    mut probe: impl AsyncFnMut(Option<f64>) -> Result<Option<Tried>, SessionError>,
+) -> Result<Narrowed, SessionError> {
+    let mut narrowed = Narrowed::default();
     let mut bound = search.max;
+    let mut probes = 0;
     if !open {
-        let Some(kept) = probe(None, found).await? else { return Ok(()) };
-        let fastest = found.probes.last().map_or(0.0, |probe| probe.achieved);
-        if found.failed || fastest <= 0.0 {
-            return Ok(());
+        probes += 1;
+        let Some(Tried { achieved: fastest, kept, failed }) = probe(None).await? else { return Ok(narrowed) };
+        narrowed.failed = failed;
+        if failed || fastest <= 0.0 {
+            return Ok(narrowed);
         }
         // Nothing that could be asked for is out of reach, and the conditions hold even so.
         if kept && fastest > bound {
-            found.rate = Some(bound);
+            narrowed.rate = Some(bound);
         }
         bound = bound.min(fastest);
     }
     let mut bisection = Bisection { min: search.min, kept: None, not_kept: bound };
     if bound == search.max {
-        match probe(Some(bound), found).await? {
-            None => return Ok(()),
-            Some(true) => {
-                found.rate = Some(bound);
-                return Ok(());
-            }
-            Some(false) => {}
+        probes += 1;
+        let Some(tried) = probe(Some(bound)).await? else { return Ok(narrowed) };
+        narrowed.failed = tried.failed;
+        if tried.kept {
+            narrowed.rate = Some(bound);
+            return Ok(narrowed);
         }
     }
     while let Some(rate) = bisection.next() {
-        if found.probes.len() >= MOST_PROBES || found.failed {
+        if probes >= MOST_PROBES || narrowed.failed {
             break;
         }
+        probes += 1;
         let rate = if rate >= 100.0 { rate.round() } else { rate };
-        let Some(kept) = probe(Some(rate), found).await? else { break };
-        bisection.note(rate, kept);
+        let Some(tried) = probe(Some(rate)).await? else { break };
+        narrowed.failed = tried.failed;
+        bisection.note(rate, tried.kept);
     }
-    found.rate = bisection.kept;
-    found.beyond = Some(bisection.not_kept);
-    Ok(())
+    (narrowed.rate, narrowed.beyond) = (bisection.kept, Some(bisection.not_kept));
+    Ok(narrowed)
 }
 
 /// Shows the probes of a search as lines, where the steps of a scenario would each have a header and a summary.
@@ -297,6 +328,56 @@ mod tests {
             let rate = rate.expect("it is over the least");
             assert!(rate <= knee && rate >= knee * 0.95, "{knee}: {rate}");
             assert!(probes <= 20, "{knee}: {probes} probes");
+        }
+    }
+
+    /// A target that `threads` ops at a time take `seconds` each from: it answers no more than `threads / seconds` a
+    /// second, and its response times grow without bound beyond. `jitter` is what a probe may be off by.
+    async fn knee_of(threads: f64, seconds: f64, (min, max): (f64, f64), jitter: f64) -> (Narrowed, usize) {
+        let knee = threads / seconds;
+        let search = Search { keep: Vec::new(), min, max, hold: Duration::from_secs(10) };
+        let mut probes = 0;
+        let narrowed = narrow(&search, false, async |rate: Option<f64>| {
+            probes += 1;
+            // To and fro, so that it does not cancel out over a search.
+            let off = 1.0 + jitter * [1.0, -1.0, 0.5][probes % 3];
+            let achieved = rate.unwrap_or(f64::INFINITY).min(knee * off);
+            let kept = rate.is_none_or(|rate| rate <= knee * off && achieved >= rate * ACHIEVED);
+            Ok(Some(Tried { achieved, kept, failed: false }))
+        });
+        (narrowed.await.expect("nothing fails"), probes)
+    }
+
+    #[tokio::test]
+    async fn the_knee_of_a_target_is_found_within_a_tenth() {
+        const ALL: (f64, f64) = (1.0, f64::INFINITY);
+        for (threads, seconds) in [(1.0, 0.25), (10.0, 0.04), (25.0, 0.002), (100.0, 0.001), (8_000.0, 0.1)] {
+            for jitter in [0.0, 0.01, 0.02] {
+                let knee = threads / seconds;
+                let (narrowed, probes) = knee_of(threads, seconds, ALL, jitter).await;
+                let rate = narrowed.rate.expect("a rate is kept");
+                assert!((rate / knee - 1.0).abs() < 0.1, "{knee} ± {jitter}: {rate}");
+                assert!(narrowed.beyond >= Some(rate) && probes <= 12, "{knee}: {probes} probes");
+            }
+        }
+        // Bounds on both sides of it.
+        assert_eq!(knee_of(10.0, 0.04, (1.0, 100.0), 0.0).await.0.rate, Some(100.0));
+        assert_eq!(knee_of(10.0, 0.04, (1_000.0, 5_000.0), 0.0).await.0.rate, None);
+    }
+
+    #[tokio::test]
+    async fn a_search_ends_with_an_op_that_ends_its_probe() {
+        let search = Search { keep: Vec::new(), min: 1.0, max: f64::INFINITY, hold: Duration::from_secs(10) };
+        for (bad, rate) in [(1, None), (3, Some(60.0))] {
+            let mut probes = 0;
+            let narrowed = narrow(&search, false, async |asked: Option<f64>| {
+                probes += 1;
+                let failed = probes == bad;
+                Ok(Some(Tried { achieved: 100.0, kept: !failed && asked.is_some(), failed }))
+            })
+            .await
+            .expect("it ends");
+            assert_eq!((narrowed.rate, narrowed.failed, probes), (rate, true, bad));
         }
     }
 
