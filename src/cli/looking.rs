@@ -302,7 +302,7 @@ mod tests {
         let error = copy("mongodb-basic", folder.path()).expect_err("it is there").one_line();
         assert!(error.contains("a file named `mongodb-basic.yaml` exists"), "{error}");
         let error = copy("mongodb-basik", folder.path()).expect_err("no such name").one_line();
-        assert!(error.contains("did you mean `mongodb-basic`?"), "{error}");
+        assert!(error.contains("did you mean `mongodb-basic`"), "{error}");
     }
 
     #[test]

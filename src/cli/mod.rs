@@ -12,6 +12,7 @@ pub mod server;
 pub mod show;
 mod verbs;
 mod words;
+mod ycsb;
 
 use crate::adapters::ADAPTERS;
 use crate::redact;
@@ -200,8 +201,12 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
                 Err(error) => return fail(&error),
             };
             tell(&prepared.notices);
-            let ops: Vec<_> = prepared.ops.into_iter().map(|op| op.plan).collect();
-            let shown = show::Show { ops: &ops, sequence: &prepared.sequence, cycles: prepared.cycles, json };
+            let shown = show::Show {
+                ops: &prepared.ops,
+                sequence: &prepared.sequence,
+                cycles: prepared.cycles,
+                json,
+            };
             written(show::run(&shown, out).map(|bound| if bound { exit::DONE } else { exit::OP_ERRORS }))
         }
         Request::Describe { parameters, json } => {

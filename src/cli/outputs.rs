@@ -48,10 +48,13 @@ pub struct Outputs {
     /// What the run is called in its logs
     #[arg(long, value_name = "NAME")]
     pub session_name: Option<String>,
+    /// How YCSB's text tells latencies.
+    #[arg(skip)]
+    pub ycsb: report::ycsb::Form,
 }
 
 /// A report that is written in one piece when the run has ended.
-type Whole = fn(&Run, &Destination) -> Result<(), ReportError>;
+type Whole = Box<dyn Fn(&Run, &Destination) -> Result<(), ReportError>>;
 
 /// Where the summary goes besides, or instead of, standard output.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,10 +85,12 @@ impl Outputs {
         let session = self.session(started)?;
         let mut notices = Vec::new();
         let mut whole: Vec<(Whole, Destination)> = Vec::new();
-        for (file, write) in [
-            (&self.report_json_to, report::json::write as Whole),
-            (&self.report_ycsb_to, report::ycsb::write as Whole),
-        ] {
+        let form = self.ycsb.clone();
+        let all: [(&Option<OsString>, Whole); 2] = [
+            (&self.report_json_to, Box::new(report::json::write)),
+            (&self.report_ycsb_to, Box::new(move |run, to| report::ycsb::write(run, &form, to))),
+        ];
+        for (file, write) in all {
             if let Some(file) = file {
                 whole.push((write, Destination::new(file.clone()).map_err(said)?));
             }

@@ -11,7 +11,7 @@ use crate::report::{
 };
 use crate::session::condition::{Finding, Measured};
 use crate::session::findmax::{Found, Probe};
-use crate::session::{Finished, Head, SessionError, View};
+use crate::session::{Finished, Head, HeadOp, SessionError, View};
 use crate::span::Diagnostic;
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
@@ -292,7 +292,13 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         .op_names
         .iter()
         .zip(&result.totals)
-        .map(|(name, stats)| report::Op { name: name.clone(), stats: stats.clone() })
+        .zip(&head.ops)
+        .map(|((name, stats), op)| report::Op {
+            name: name.clone(),
+            report_as: op.report_as.clone(),
+            follows: op.follows,
+            stats: stats.clone(),
+        })
         .collect();
     report::Activity {
         alias: result.alias.clone(),
@@ -311,6 +317,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         warm_up: result.warm_up,
         server: finished.server.clone(),
         elapsed: result.elapsed,
+        closing: (!finished.closing.is_zero()).then_some(finished.closing),
         ended,
         ops,
         series: result.series.clone(),
@@ -364,7 +371,9 @@ impl View for Screen {
         let names: Vec<String> = head.ops.iter().map(|op| op.name.clone()).collect();
         let status = match self.mode {
             Mode::Ycsb { every } => {
-                let status = ycsb::Status::new(names.clone(), (total > 0).then_some(total), every);
+                let called = |op: &HeadOp| op.report_as.clone().unwrap_or_else(|| op.name.clone());
+                let names = head.ops.iter().map(called).collect();
+                let status = ycsb::Status::new(names, (total > 0).then_some(total), every);
                 self.say(&status.first(SystemTime::now()));
                 Some(status)
             }

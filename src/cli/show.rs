@@ -3,13 +3,13 @@
 use crate::functions::Context;
 use crate::plan::{Body, OpPlan, extended_json};
 use crate::redact;
+use crate::session::prepare::PreparedOp;
 use std::io::{self, Write};
 use std::ops::Range;
 
 /// What to show.
 pub struct Show<'a> {
-    /// The selected ops, compiled.
-    pub ops: &'a [OpPlan],
+    pub ops: &'a [PreparedOp],
     /// Entry `cycle % len` is the position in `ops`; nothing is shown if it is empty.
     pub sequence: &'a [usize],
     pub cycles: Range<u64>,
@@ -23,32 +23,42 @@ pub fn run(show: &Show<'_>, out: &mut dyn Write) -> io::Result<bool> {
     let mut context = Context::default();
     let mut bytes = Vec::new();
     let mut all_bound = true;
-    let name_width = show.ops.iter().map(|op| op.name.chars().count()).max().unwrap_or(0);
-    let cycle_width = show.cycles.end.saturating_sub(1).to_string().len();
     for cycle in show.cycles.clone() {
         let position = usize::try_from(cycle % (show.sequence.len().max(1) as u64)).unwrap_or_default();
-        let Some(op) = show.sequence.get(position).and_then(|position| show.ops.get(*position)) else {
-            continue;
-        };
-        let content = content(op, cycle, &mut context, &mut bytes);
-        all_bound &= !matches!(content, Content::Error(_));
-        if show.json {
-            let mut name = String::new();
-            extended_json::write_text(&op.name, &mut name);
-            writeln!(out, "{{\"cycle\":{cycle},\"op\":{name},\"{}\":{}}}", content.key(), content.json())?;
-        } else {
-            let text = content.plain();
-            let text = text.strip_suffix('\n').unwrap_or(&text);
-            if text.contains('\n') {
-                writeln!(out, "{cycle:>cycle_width$}  {}", op.name)?;
-                text.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
-            } else {
-                writeln!(out, "{cycle:>cycle_width$}  {:<name_width$}  {text}", op.name)?;
-            }
+        let mut next = show.sequence.get(position).copied();
+        while let Some(op) = next.and_then(|position| show.ops.get(position)) {
+            next = op.then;
+            let number = op.ordinals.as_ref().map_or(cycle, |ordinals| ordinals.of(cycle));
+            let content = content(&op.plan, number, &mut context, &mut bytes);
+            all_bound &= !matches!(content, Content::Error(_));
+            line(show, cycle, &op.name, &content, out)?;
         }
     }
     out.flush()?;
     Ok(all_bound)
+}
+
+/// A line, or for people a paragraph, of what op `name` would send in `cycle`.
+fn line(show: &Show<'_>, cycle: u64, name: &str, content: &Content, out: &mut dyn Write) -> io::Result<()> {
+    if show.json {
+        let mut quoted = String::new();
+        extended_json::write_text(name, &mut quoted);
+        return writeln!(
+            out,
+            "{{\"cycle\":{cycle},\"op\":{quoted},\"{}\":{}}}",
+            content.key(),
+            content.json()
+        );
+    }
+    let name_width = show.ops.iter().map(|op| op.name.chars().count()).max().unwrap_or(0);
+    let cycle_width = show.cycles.end.saturating_sub(1).to_string().len();
+    let text = content.plain();
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    if text.contains('\n') {
+        writeln!(out, "{cycle:>cycle_width$}  {name}")?;
+        return text.lines().try_for_each(|line| writeln!(out, "    {line}"));
+    }
+    writeln!(out, "{cycle:>cycle_width$}  {name:<name_width$}  {text}")
 }
 
 /// What one cycle would send.
@@ -132,11 +142,12 @@ impl Content {
 mod tests {
     use super::*;
     use crate::plan::{Form, compile};
+    use crate::sequence::Ordinals;
     use crate::span::Text;
     use crate::workload::{Data, Node, OpTemplate};
     use indexmap::IndexMap;
 
-    fn op(name: &str, fields: &[(&str, &str)], form: Form) -> OpPlan {
+    fn op(name: &str, fields: &[(&str, &str)], form: Form) -> PreparedOp {
         let node = |text: &str| Node { data: Data::Text(Text::unplaced(text)), location: None };
         let bindings = [("n", "Identity()"), ("inverse", "Div(0)")];
         let op = OpTemplate {
@@ -149,10 +160,22 @@ mod tests {
             tags: IndexMap::new(),
             location: None,
         };
-        compile(&op, form).unwrap_or_else(|errors| panic!("{errors:?}")).plan
+        PreparedOp {
+            name: name.to_owned(),
+            driver: crate::adapters::ADAPTERS[0],
+            ratio: 1,
+            plan: compile(&op, form).unwrap_or_else(|errors| panic!("{errors:?}")).plan,
+            mean_bytes: None,
+            writes: false,
+            instrument: false,
+            then: None,
+            head: None,
+            ordinals: None,
+            report_as: None,
+        }
     }
 
-    fn shown(ops: &[OpPlan], sequence: &[usize], json: bool) -> (String, bool) {
+    fn shown(ops: &[PreparedOp], sequence: &[usize], json: bool) -> (String, bool) {
         let mut out = Vec::new();
         let bound = run(&Show { ops, sequence, cycles: 0..3, json }, &mut out).expect("a buffer takes all");
         (String::from_utf8(out).expect("lines are UTF-8"), bound)
@@ -173,6 +196,19 @@ mod tests {
             r#"{"cycle":2,"op":"b__wait","fields":{"delay":"5ms","log":"level=INFO"}}"#,
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn an_op_that_comes_after_another_is_shown_in_the_same_cycle() {
+        let text = |name: &str| op(name, &[("stmt", "n={n}\n")], Form::Text);
+        let mut ops = [text("b__one"), text("b__two"), text("b__rest")];
+        ops[0].then = Some(1);
+        (ops[1].head, ops[1].ordinals) = (Some(0), Some(Ordinals::new(&[0, 2], 0)));
+        let (text, _) = shown(&ops, &[0, 2], false);
+        assert_eq!(
+            text,
+            "0  b__one   n=0\n0  b__two   n=0\n1  b__rest  n=1\n2  b__one   n=2\n2  b__two   n=1\n"
+        );
     }
 
     #[test]

@@ -74,6 +74,13 @@ pub static VERBS: &[Verb] = &[
         example: "nbrs findmax --keep 'p99<20ms' --hold 10s workload=mongodb-keyvalue2 tags=block:main.* threads=50",
     },
     Verb {
+        name: "ycsb",
+        usage: &["load|run mongodb [-s] [-P FILE] [-p NAME=VALUE] [-threads N] [-target N] [k=v…]"],
+        about: "run YCSB's core workload by YCSB's own command line",
+        options: RUN_OPTIONS,
+        example: "nbrs ycsb load mongodb -s -P workloads/workloada -p recordcount=500000 -threads 16",
+    },
+    Verb {
         name: "show",
         usage: &["workload=NAME [tags=FILTER] [cycles=N] [k=v…] [--json]"],
         about: "print what each cycle would send, and contact nothing",

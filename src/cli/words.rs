@@ -2,7 +2,7 @@
 
 use super::outputs::Outputs;
 use super::verbs::{self, is_command};
-use super::{help, input};
+use super::{help, input, ycsb};
 use crate::session::condition::Condition;
 use crate::session::findmax::Search;
 use crate::session::{self, parameters, steps};
@@ -117,7 +117,7 @@ const REFUSED_OPTIONS: &[&str] = &[
 ];
 
 /// Verbs of the command line that this version has not: refused by name.
-const REFUSED_VERBS: &[&str] = &["ycsb", "compare", "merge", "report", "script", "fragment"];
+const REFUSED_VERBS: &[&str] = &["compare", "merge", "report", "script", "fragment"];
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,6 +218,10 @@ impl From<Vec<Diagnostic>> for WordsError {
 /// Reads `args` (the first is the program's name).
 pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
     let args = with_args_files(args)?;
+    let (args, ycsb) = match ycsb::take(&args)? {
+        Some((left, line)) => (left, Some(line)),
+        None => (args, None),
+    };
     for arg in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
         let name = arg.strip_prefix("--").unwrap_or("").split('=').next().unwrap_or("");
         if REFUSED_OPTIONS.contains(&name) {
@@ -230,14 +234,25 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
         }
     }
     let matches = help::command().try_get_matches_from(&args).map_err(unknown_option)?;
-    let options = Options::from_arg_matches(&matches).map_err(WordsError::Clap)?;
+    let mut options = Options::from_arg_matches(&matches).map_err(WordsError::Clap)?;
     let given: Vec<&str> = matches
         .ids()
         .map(clap::Id::as_str)
         .filter(|id| !["words", "Options", "Outputs"].contains(id))
         .filter(|id| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine))
         .collect();
-    let request = request(&options, &given)?;
+    let request = match ycsb {
+        Some(line) => {
+            only(&given, "ycsb", verbs::RUN_OPTIONS)?;
+            let asked = line.asked(&options.include, options.progress.as_deref())?;
+            options.outputs.report_ycsb_to.get_or_insert(asked.export);
+            options.outputs.ycsb = asked.form;
+            // As with YCSB, nothing but its text stands on standard output.
+            options.outputs.report_summary_to.get_or_insert_with(|| "stderr".to_owned());
+            Request::Run { script: asked.script, progress: asked.progress }
+        }
+        None => request(&options, &given)?,
+    };
     Ok((options, request))
 }
 
@@ -554,7 +569,7 @@ fn search(options: &Options) -> Result<Search, Diagnostic> {
     Ok(Search { keep, min, max, hold })
 }
 
-fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnostic> {
+pub(super) fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnostic> {
     let Some(text) = text else { return Ok(ProgressMode::Default) };
     let (mode, interval) =
         text.split_once(':').map_or((text, None), |(mode, interval)| (mode, Some(interval)));
@@ -619,6 +634,11 @@ pub struct Script {
 }
 
 impl Script {
+    /// The steps of scenarios, worked out.
+    pub fn of(steps: Vec<PlannedStep>, notices: Vec<Diagnostic>) -> Script {
+        Script { commands: steps.into_iter().map(Scripted::Step).collect(), notices }
+    }
+
     fn read(words: &[String], includes: &[PathBuf]) -> Result<Script, WordsError> {
         let mut script = Script::default();
         let mut rest = words;

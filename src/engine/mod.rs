@@ -19,6 +19,7 @@ use crate::adapters::Dispenser;
 use crate::metrics::{Client, Frame, OpStats, Outage, Point, Recorder, WarmUp};
 use crate::policy::Policy;
 use crate::rate::Profile;
+use crate::sequence::Ordinals;
 use crate::units::Rate;
 use cycles::Cycles;
 pub use journal::{Journal, JournalError};
@@ -38,6 +39,10 @@ pub struct ActivityOp {
     /// `block__op`.
     pub name: String,
     pub dispenser: Arc<dyn Dispenser>,
+    /// The op (position) that runs in the same cycle once this one ended well. It is in no sequence.
+    pub then: Option<usize>,
+    /// The op is made for its own number of the cycle, not for the cycle's.
+    pub ordinals: Option<Ordinals>,
     /// It inserts records, which functions that [read only what was written](Activity::watermark) may read.
     pub inserts: bool,
     /// Timers of the activity (positions) that start when this op is sent.
@@ -49,7 +54,15 @@ pub struct ActivityOp {
 impl ActivityOp {
     /// An op that inserts nothing and has no timers.
     pub fn new(name: impl Into<String>, dispenser: Arc<dyn Dispenser>) -> ActivityOp {
-        ActivityOp { name: name.into(), dispenser, inserts: false, starts: Vec::new(), stops: Vec::new() }
+        ActivityOp {
+            name: name.into(),
+            dispenser,
+            then: None,
+            ordinals: None,
+            inserts: false,
+            starts: Vec::new(),
+            stops: Vec::new(),
+        }
     }
 }
 

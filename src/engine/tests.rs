@@ -192,6 +192,33 @@ async fn the_sequence_is_taken_at_the_absolute_cycle() {
 }
 
 #[tokio::test]
+async fn an_op_may_come_after_another_in_the_same_cycle_and_ops_may_count_their_own_cycles() {
+    let failing = |cycle: i64, _| Step::Now(if cycle == 4 { badly("Busy", false) } else { well() });
+    let (first, then, last) =
+        (Scripted::new(20, failing), Scripted::new(20, |_, _| Step::Now(well())), Scripted::new(20, failing));
+    let op = |name: &str, dispenser: Arc<dyn Dispenser>| ActivityOp::new(name, dispenser);
+    let activity = Activity {
+        ops: vec![
+            ActivityOp { then: Some(1), ..op("b__first", first.clone()) },
+            ActivityOp { ordinals: Some(Ordinals::new(&[0, 2], 0)), ..op("b__then", then.clone()) },
+            op("b__last", last.clone()),
+        ],
+        sequence: vec![0, 2],
+        policy: policy("counter"),
+        ..activity(10, 3, first.clone())
+    };
+    // It has more ops than cycles, which no other activity has.
+    let result = start(activity, Arc::new(Watcher::default())).wait(Duration::from_secs(1)).await;
+    let ran = |op: &[usize]| (0..20).filter(|cycle| op[*cycle] == 1).collect::<Vec<_>>();
+    assert_eq!(ran(&first.runs()), [0, 2, 4, 6, 8]);
+    // Cycle 4, which is its number 2, did not come so far.
+    assert_eq!(ran(&then.runs()), [0, 1, 3, 4]);
+    assert_eq!(ran(&last.runs()), [1, 3, 5, 7, 9]);
+    assert_eq!((result.cycles_asked, result.cycles_done), (10, 10), "it counts cycles, not ops");
+    assert_eq!(result.totals.iter().map(|op| op.attempted).collect::<Vec<_>>(), [5, 4, 5]);
+}
+
+#[tokio::test]
 async fn without_a_rate_nothing_waits_and_response_time_is_service_time() {
     let slow = Scripted::new(20, |_, _| Step::After(Duration::from_millis(2), well()));
     let totals = &run(activity(20, 4, slow)).await.totals[0];

@@ -46,14 +46,20 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
             let Some(due) = due(&shared, &mut cycle_pace).await else { return };
             // Due by both schedules: `None` is before any time.
             let due = due.max(stride_due);
-            let Some(mut flight) = Flight::begin(&shared, thread, Place { cycle, position }, due) else {
-                return;
-            };
-            let landing = flight.attempt(&mut context, &mut scratch).await;
-            timers.note(&shared, flight.op, flight.sent);
-            match landing {
-                Landing::Well(outcome) => flight.ok(&outcome),
-                Landing::Badly(outcome, failure) => flight.failed(&outcome, &failure),
+            let place = Place { cycle, position };
+            let Some(mut flight) = Flight::begin(&shared, thread, place, due) else { return };
+            loop {
+                let landing = flight.attempt(&mut context, &mut scratch).await;
+                timers.note(&shared, flight.op, flight.sent);
+                let next = match landing {
+                    Landing::Well(outcome) => flight.ok(&outcome),
+                    Landing::Badly(outcome, failure) => {
+                        flight.failed(&outcome, &failure);
+                        None
+                    }
+                };
+                let Some(next) = next else { break };
+                flight = Flight::of(&shared, thread, place, next, None);
             }
             // An op that never waits would keep the worker from everything else.
             tokio::task::coop::consume_budget().await;
@@ -121,6 +127,8 @@ struct Flight<'a> {
     thread: usize,
     place: Place,
     op: usize,
+    /// No other op of the cycle came before it.
+    first: bool,
     due: Option<Instant>,
     sent: Option<Instant>,
     tries: u32,
@@ -146,27 +154,37 @@ impl<'a> Flight<'a> {
             return None;
         }
         shared.recorder.begin();
+        let mut flight = Flight::of(shared, thread, place, shared.op_of(place.cycle), due);
+        flight.first = true;
+        Some(flight)
+    }
+
+    /// Of an op that comes after another in its cycle.
+    fn of(shared: &'a Shared, thread: usize, place: Place, op: usize, due: Option<Instant>) -> Flight<'a> {
         if let Some(slot) = shared.slots.get(thread) {
             slot.0.store(place.cycle.saturating_add(1), Relaxed);
         }
-        Some(Flight {
+        Flight {
             shared,
             thread,
             place,
-            op: shared.op_of(place.cycle),
+            op,
+            first: false,
             due,
             sent: None,
             tries: 1,
             decision: Decision::default(),
             given_up: false,
             landed: false,
-        })
+        }
     }
 
     /// Binds the op and runs it until it ends well or the policy lets it go.
     async fn attempt(&mut self, context: &mut Context, scratch: &mut Scratch) -> Landing {
-        let dispenser = &*self.shared.ops[self.op].dispenser;
-        let cycle = self.place.cycle as i64;
+        let op = &self.shared.ops[self.op];
+        let dispenser = &*op.dispenser;
+        let number = op.ordinals.as_ref().map(|ordinals| ordinals.of(self.place.cycle));
+        let cycle = number.unwrap_or(self.place.cycle) as i64;
         if let Err(error) = dispenser.bind(cycle, context, scratch) {
             let failure =
                 Failure { name: error_names::BIND.into(), message: error.to_string(), ..Failure::default() };
@@ -191,7 +209,8 @@ impl<'a> Flight<'a> {
         }
     }
 
-    fn sample(&mut self, outcome: &Outcome) -> Sample {
+    /// The record of the op, with which its cycle is over or not.
+    fn sample(&mut self, outcome: &Outcome, last: bool) -> Sample {
         self.landed = true;
         if let Some(slot) = self.shared.slots.get(self.thread) {
             slot.0.store(0, Relaxed);
@@ -203,6 +222,7 @@ impl<'a> Flight<'a> {
         });
         Sample {
             op: self.op,
+            last,
             times,
             bytes_sent: outcome.bytes_sent,
             docs_returned: outcome.docs_returned,
@@ -212,11 +232,23 @@ impl<'a> Flight<'a> {
         }
     }
 
-    fn ok(mut self, outcome: &Outcome) {
-        let sample = self.sample(outcome);
+    /// Gives the op that is next in the cycle.
+    fn ok(mut self, outcome: &Outcome) -> Option<usize> {
+        let next = self.shared.ops[self.op].then;
+        let sample = self.sample(outcome, next.is_none());
         self.shared.recorder.ok(&sample);
-        self.shared.acknowledge(self.place, true);
-        self.write_down(true);
+        self.acknowledge(true);
+        if next.is_none() {
+            self.write_down(true);
+        }
+        next
+    }
+
+    /// What becomes of a cycle for functions that read only what was written: its first op decides.
+    fn acknowledge(&self, well: bool) {
+        if self.first {
+            self.shared.acknowledge(self.place, well);
+        }
     }
 
     /// What became of the cycle, for a run that completes this one.
@@ -230,7 +262,7 @@ impl<'a> Flight<'a> {
     }
 
     fn failed(mut self, outcome: &Outcome, failure: &Failure) {
-        let sample = self.sample(outcome);
+        let sample = self.sample(outcome, true);
         let ending = Ending {
             first: self.tries == 1,
             given_up: self.given_up,
@@ -241,7 +273,7 @@ impl<'a> Flight<'a> {
             ..Ending::default()
         };
         self.shared.recorder.failed(&sample, &failure.name, ending);
-        self.shared.acknowledge(self.place, false);
+        self.acknowledge(false);
         // The error that ends a run is what a later one is to get over.
         self.write_down(!self.decision.stop);
         if self.decision.stop {
@@ -262,12 +294,12 @@ impl Drop for Flight<'_> {
         if self.landed {
             return;
         }
-        let sample = self.sample(&Outcome::default());
+        let sample = self.sample(&Outcome::default(), true);
         let ending = Ending { first: self.tries == 1, unfinished: true, ..Ending::default() };
         let panicking = std::thread::panicking();
         let name = if panicking { error_names::PANIC } else { error_names::ABANDONED };
         self.shared.recorder.failed(&sample, name, ending);
-        self.shared.acknowledge(self.place, false);
+        self.acknowledge(false);
         if panicking {
             self.shared.fail(Fatal {
                 op: self.op,

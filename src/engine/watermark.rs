@@ -1,9 +1,11 @@
 //! How many inserting cycles are acknowledged without a gap, for functions that read only what was written.
 //!
-//! Inserting cycles are numbered as they come in the sequence, from the activity's first cycle on. An op that reads
-//! what others wrote draws from the numbers below the mark; those above it may be in flight. An insert that failed
-//! wrote nothing, so the mark stays below it for good.
+//! Inserting cycles are numbered as they come in the sequence, from cycle 0 on; what comes before the activity's first
+//! cycle was another run's to write, and counts as written. An op that reads what others wrote draws from the numbers
+//! below the mark; those above it may be in flight. An insert that failed wrote nothing, so the mark stays below it
+//! for good.
 
+use crate::sequence::Ordinals;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -13,12 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(super) struct Watermark {
     reached: Arc<AtomicU64>,
-    /// Number of the inserting cycle at each place of the sequence, from 0 in each turn; absent where none is.
-    places: Box<[Option<u64>]>,
-    per_turn: u64,
+    numbers: Ordinals,
+    /// Whether the op at each place of the sequence inserts.
+    inserts: Box<[bool]>,
     cycles: Range<u64>,
-    /// Numbers in a turn that stand before the first cycle.
-    before: u64,
     ahead: Mutex<Ahead>,
 }
 
@@ -35,22 +35,14 @@ struct Ahead {
 impl Watermark {
     /// For an activity over `cycles` with this `sequence`, whose op at a position inserts or not.
     pub(super) fn new(sequence: &[usize], inserts: impl Fn(usize) -> bool, cycles: Range<u64>) -> Watermark {
-        let mut per_turn = 0;
-        let place = |op: &usize| {
-            inserts(*op).then(|| {
-                per_turn += 1;
-                per_turn - 1
-            })
-        };
-        let places: Box<[Option<u64>]> = sequence.iter().map(place).collect();
-        let turn = cycles.start % (places.len() as u64).max(1);
-        let before = places.iter().take(turn as usize).flatten().count() as u64;
-        let ahead = Ahead { mark: 0, acknowledged: BinaryHeap::new(), failed: u64::MAX };
+        let inserts: Box<[bool]> = sequence.iter().map(|op| inserts(*op)).collect();
+        let numbers = Ordinals::of_places(&inserts);
+        let mark = numbers.of(cycles.start);
+        let ahead = Ahead { mark, acknowledged: BinaryHeap::new(), failed: u64::MAX };
         Watermark {
-            reached: Arc::default(),
-            places,
-            per_turn,
-            before: (cycles.start / (sequence.len() as u64).max(1)).saturating_mul(per_turn) + before,
+            reached: Arc::new(AtomicU64::new(mark)),
+            numbers,
+            inserts,
             cycles,
             ahead: Mutex::new(ahead),
         }
@@ -63,9 +55,9 @@ impl Watermark {
 
     /// The number of an inserting cycle.
     fn number(&self, cycle: u64) -> Option<u64> {
-        let length = self.places.len() as u64;
-        let place = self.places.get(usize::try_from(cycle.checked_rem(length)?).ok()?).copied().flatten()?;
-        ((cycle / length).saturating_mul(self.per_turn) + place).checked_sub(self.before)
+        let place = cycle.checked_rem(self.inserts.len() as u64)?;
+        let inserts = self.inserts.get(usize::try_from(place).ok()?).copied()?;
+        inserts.then(|| self.numbers.of(cycle))
     }
 
     /// The cycle at `position` among those of all passes came to its end, well or not. Later passes write nothing
@@ -101,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// One insert (op 1) and two reads in a turn of three, from cycle 4 on: inserts are 4, 7, 10, …
+    /// One insert (op 1) and two reads in a turn of three, from cycle 4 on: inserts are 4, 7, 10, …, and 1 before.
     fn one_of_three(length: u64) -> Watermark {
         Watermark::new(&[0, 1, 0], |op| op == 1, 4..4 + length)
     }
@@ -115,14 +107,14 @@ mod tests {
         };
         // Cycle, whether it ended well, and the mark then.
         for (cycle, well, reached) in [
-            (5, true, 0), // a read
-            (7, true, 0), // the second insert, before the first
-            (4, true, 2),
-            (13, true, 2),
-            (10, true, 4),
-            (16, false, 4), // failed: nothing gets past it
-            (19, true, 4),
-            (22, false, 4),
+            (5, true, 1), // a read
+            (7, true, 1), // the third insert of all, before the second
+            (4, true, 3),
+            (13, true, 3),
+            (10, true, 5),
+            (16, false, 5), // failed: nothing gets past it
+            (19, true, 5),
+            (22, false, 5),
         ] {
             assert_eq!(end(cycle, well), reached, "after cycle {cycle}");
         }
@@ -137,7 +129,7 @@ mod tests {
         let mark = one_of_three(3);
         mark.ended(4, 0, true);
         mark.ended(4, 3, true);
-        assert_eq!(mark.reached.load(Relaxed), 1);
+        assert_eq!(mark.reached.load(Relaxed), 2);
         for sequence in [&[][..], &[0, 0]] {
             let none = Watermark::new(sequence, |_| false, 0..10);
             none.ended(0, 0, true);
@@ -154,7 +146,7 @@ mod tests {
                 mark.ended(cycle, cycle - 4, cycle != failed);
                 ended.push(cycle);
                 let whole = (4..64).step_by(3).take_while(|insert| ended.contains(insert) && *insert != failed).count();
-                prop_assert_eq!(mark.reached.load(Relaxed), whole as u64);
+                prop_assert_eq!(mark.reached.load(Relaxed), 1 + whole as u64);
             }
         }
     }

@@ -43,6 +43,7 @@ mod tpcc;
 mod types;
 mod vectors;
 mod ycsb;
+mod ycsb_records;
 mod zone;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
@@ -262,6 +263,7 @@ static FAMILIES: &[&[&FunctionRow]] = &[
     places::ROWS,
     lfsr::ROWS,
     ycsb::ROWS,
+    ycsb_records::ROWS,
     tpcc::ROWS,
     vectors::ROWS,
     constants::ROWS,

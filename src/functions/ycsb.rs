@@ -28,12 +28,12 @@ pub static ROWS: &[&FunctionRow] = &[
 const CYCLE_DRAWN: &str = "the draw is a hash of the input: YCSB's comes from a random source";
 
 /// A hash as a number from 0 to below 1, with the 53 bits of a double.
-fn fraction(hash: i64) -> f64 {
+pub(super) fn fraction(hash: i64) -> f64 {
     (hash.unsigned_abs() >> 10) as f64 / (1u64 << 53) as f64
 }
 
 /// 64-bit FNV-1a over the eight bytes, the lowest first, without its sign.
-fn fnv(value: i64) -> i64 {
+pub(super) fn fnv(value: i64) -> i64 {
     let hash = value.to_le_bytes().into_iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
@@ -49,7 +49,12 @@ fn write_padded(number: i64, width: usize, out: &mut Vec<u8>) {
 }
 
 /// The argument `position`, which must be at least `least`.
-fn at_least(arguments: &Arguments<'_>, position: usize, what: &str, least: i64) -> Result<i64, Refusal> {
+pub(super) fn at_least(
+    arguments: &Arguments<'_>,
+    position: usize,
+    what: &str,
+    least: i64,
+) -> Result<i64, Refusal> {
     let value = arguments.long(position)?;
     if value >= least {
         Ok(value)
@@ -69,6 +74,30 @@ fn width(arguments: &Arguments<'_>, position: usize, default: usize) -> Result<u
         .ok()
         .filter(|_| width <= MOST)
         .ok_or_else(|| Refusal::new(format!("a width of {width} digits is more than {MOST}")).at(position))
+}
+
+/// What appends the key of a record, by the arguments (insertorder, zeropadding) from `at` on, if they are given.
+pub(super) fn key_writer(
+    arguments: &Arguments<'_>,
+    at: usize,
+) -> Result<impl Fn(i64, &mut Vec<u8>) + Send + Sync + use<>, Refusal> {
+    let hashed = match arguments.get(at) {
+        None => true,
+        Some(_) => match arguments.text(at)? {
+            "hashed" => true,
+            "ordered" => false,
+            other => {
+                return Err(Refusal::new(format!("'{other}' is no insert order"))
+                    .at(at)
+                    .help("known are 'hashed' and 'ordered'"));
+            }
+        },
+    };
+    let width = width(arguments, at + 1, 1)?;
+    Ok(move |record: i64, out: &mut Vec<u8>| {
+        out.extend_from_slice(b"user");
+        write_padded(if hashed { fnv(record) } else { record }, width, out);
+    })
 }
 
 static KEY: FunctionRow = FunctionRow {
@@ -92,22 +121,9 @@ static KEY: FunctionRow = FunctionRow {
             Constructor::of(&[Type::String, Type::Int]),
         ],
         |arguments| {
-            let hashed = match arguments.count() {
-                0 => true,
-                _ => match arguments.text(0)? {
-                    "hashed" => true,
-                    "ordered" => false,
-                    other => {
-                        return Err(Refusal::new(format!("'{other}' is no insert order"))
-                            .at(0)
-                            .help("known are 'hashed' and 'ordered'"));
-                    }
-                },
-            };
-            let width = width(arguments, 1, 1)?;
+            let write = key_writer(arguments, 0)?;
             Ok(Function::long_to_text(move |v, _, out| {
-                out.extend_from_slice(b"user");
-                write_padded(if hashed { fnv(v) } else { v }, width, out);
+                write(v, out);
                 Ok(())
             }))
         },
@@ -202,7 +218,7 @@ chooser!(
 /// J. Gray and others, "Quickly generating billion-record synthetic databases" (1994), with what depends on the
 /// number of items computed beforehand.
 #[derive(Clone, Copy)]
-struct Zipfian {
+pub(super) struct Zipfian {
     items: f64,
     zeta: f64,
     eta: f64,
@@ -213,7 +229,7 @@ struct Zipfian {
 }
 
 /// YCSB's constant.
-const THETA: f64 = 0.99;
+pub(super) const THETA: f64 = 0.99;
 
 impl Zipfian {
     fn new(items: i64, theta: f64, zeta: f64) -> Zipfian {
@@ -223,8 +239,13 @@ impl Zipfian {
         Zipfian { items: count, zeta, eta, first_two, alpha: 1.0 / (1.0 - theta) }
     }
 
+    /// Whether it is over as many items.
+    pub(super) fn covers(&self, items: i64) -> bool {
+        self.items == items as f64
+    }
+
     /// The item, the likeliest being 0, at `unit` from 0 to below 1.
-    fn at(&self, unit: f64) -> i64 {
+    pub(super) fn at(&self, unit: f64) -> i64 {
         let uz = unit * self.zeta;
         if uz < 1.0 {
             0
@@ -234,6 +255,19 @@ impl Zipfian {
             (self.items * (self.eta * unit - self.eta + 1.0).powf(self.alpha)) as i64
         }
     }
+}
+
+/// With YCSB's constant, over `items` items, of which `sums` has the harmonic sums.
+pub(super) fn skewed(items: i64, sums: &Harmonics) -> Zipfian {
+    Zipfian::new(items, THETA, sums.at(items))
+}
+
+/// With YCSB's constants for the distribution that it scrambles: over ten thousand million items, whatever their
+/// number.
+pub(super) fn scrambled() -> Zipfian {
+    const SCRAMBLED: i64 = 10_000_000_001;
+    const ZETA: f64 = 26.46902820178302;
+    Zipfian::new(SCRAMBLED, THETA, ZETA)
 }
 
 /// The argument `position`, how skewed a zipfian chooser is; YCSB's constant where it is left out.
@@ -277,11 +311,8 @@ chooser!(
     ITEMS,
     &[Example("YcsbScrambledZipfian(1000)", 0, "581")],
     |arguments| {
-        // YCSB's constants: the distribution is over ten thousand million items, whatever their number.
-        const SCRAMBLED: i64 = 10_000_000_001;
-        const ZETA: f64 = 26.46902820178302;
         let items = at_least(arguments, 0, "number of records", 1)?;
-        let zipfian = Zipfian::new(SCRAMBLED, THETA, ZETA);
+        let zipfian = scrambled();
         Ok(Function::long_to_long(move |v, _| Ok(fnv(zipfian.at(fraction(hash::long(v)))) % items)))
     }
 );
@@ -392,10 +423,10 @@ chooser!(
 );
 
 /// The longest field.
-const MOST_BYTES: i64 = 16 * 1024 * 1024;
+pub(super) const MOST_BYTES: i64 = 16 * 1024 * 1024;
 
 /// Appends the characters of a field: YCSB's, six to a draw of 32 bits, of which each takes some.
-fn write_field(seed: i64, length: usize, out: &mut Vec<u8>) {
+pub(super) fn write_field(seed: i64, length: usize, out: &mut Vec<u8>) {
     const MASKS: [u32; 6] = [31, 63, 95, 31, 63, 95];
     let end = out.len() + length;
     out.reserve(length);
@@ -420,7 +451,7 @@ fn field(arguments: &Arguments<'_>) -> Result<(usize, i64), Refusal> {
 }
 
 /// Where the characters of a field come from: another place for each field.
-fn seed(v: i64, field: i64) -> i64 {
+pub(super) fn seed(v: i64, field: i64) -> i64 {
     hash::long(v) ^ hash::long(!field)
 }
 

@@ -340,16 +340,17 @@ impl Point {
     pub fn merge(&mut self, next: &Point) {
         self.at = next.at;
         self.length += next.length;
+        self.service = self.service.higher(self.ok, &next.service, next.ok);
+        self.response = self.response.higher(self.ok, &next.response, next.ok);
         self.ok += next.ok;
         self.errors += next.errors;
-        self.service = self.service.higher(&next.service);
-        self.response = self.response.higher(&next.response);
     }
 }
 
 /// Nanoseconds; all 0 where nothing was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quantiles {
+    pub mean: u64,
     pub p50: u64,
     pub p95: u64,
     pub p99: u64,
@@ -357,8 +358,12 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    fn higher(&self, other: &Quantiles) -> Quantiles {
+    /// Of so many values and so many others.
+    fn higher(&self, count: u64, other: &Quantiles, others: u64) -> Quantiles {
+        let sum = u128::from(self.mean) * u128::from(count) + u128::from(other.mean) * u128::from(others);
+        let mean = sum / u128::from(count.saturating_add(others).max(1));
         Quantiles {
+            mean: u64::try_from(mean).unwrap_or(u64::MAX),
             p50: self.p50.max(other.p50),
             p95: self.p95.max(other.p95),
             p99: self.p99.max(other.p99),
@@ -372,6 +377,7 @@ impl Quantiles {
             return Quantiles::default();
         }
         Quantiles {
+            mean: histogram.mean().round() as u64,
             p50: histogram.value_at_quantile(0.50),
             p95: histogram.value_at_quantile(0.95),
             p99: histogram.value_at_quantile(0.99),

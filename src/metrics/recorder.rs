@@ -17,6 +17,8 @@ pub struct Sample {
     pub bytes_sent: u64,
     pub docs_returned: u64,
     pub docs_written: u64,
+    /// Its cycle is over with it: no other op of the cycle follows.
+    pub last: bool,
     /// Tries of the op; 0 is taken as 1.
     pub tries: u32,
     /// When it ended, in nanoseconds since the clock started.
@@ -135,7 +137,9 @@ impl Recorder {
     /// The op ended well.
     pub fn ok(&self, sample: &Sample) {
         let shard = self.shard();
-        shard.done.fetch_add(1, Relaxed);
+        if sample.last {
+            shard.done.fetch_add(1, Relaxed);
+        }
         let seen = &mut *shard.lock();
         let Some(stats) = seen.ops.get_mut(sample.op) else { return };
         let first = seen.well.map_or(sample.ended, |(first, _)| first);
@@ -154,7 +158,7 @@ impl Recorder {
     pub fn failed(&self, sample: &Sample, name: &str, ending: Ending) {
         let shard = self.shard();
         shard.failed.fetch_add(1, Relaxed);
-        if !ending.unfinished {
+        if sample.last && !ending.unfinished {
             shard.done.fetch_add(1, Relaxed);
         }
         let mut seen = shard.lock();
@@ -275,6 +279,7 @@ mod tests {
 
     fn sample(op: usize, wait: u64, service: u64) -> Sample {
         Sample {
+            last: true,
             op,
             times: Some(Times { wait, service }),
             bytes_sent: 7,

@@ -14,8 +14,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Op fields that are no part of what is sent: they are read here, by the sequence, or to choose the driver.
-const READ_ELSEWHERE: &[&str] =
-    &["ratio", "driver", "instrument", "dryrun", "start-timers", "stop-timers", EXPECT, VERIFY];
+const READ_ELSEWHERE: &[&str] = &[
+    "ratio",
+    "driver",
+    "instrument",
+    "dryrun",
+    "start-timers",
+    "stop-timers",
+    EXPECT,
+    VERIFY,
+    "after",
+    "own-cycles",
+    "report-as",
+];
 
 pub(super) const EXPECT: &str = "expect";
 pub(super) const VERIFY: &str = "verify";

@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn op(name: &str) -> Op {
-        Op { name: name.to_owned(), stats: no_stats() }
+        Op { name: name.to_owned(), report_as: None, follows: false, stats: no_stats() }
     }
 
     pub(crate) fn activity(alias: &str, ops: Vec<Op>) -> Activity {
@@ -195,6 +195,7 @@ pub(crate) mod tests {
             warm_up: None,
             server: Vec::new(),
             elapsed: Duration::ZERO,
+            closing: None,
             ended: Ended::Complete,
             ops,
             series: Vec::new(),

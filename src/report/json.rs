@@ -561,8 +561,14 @@ mod tests {
                 op: 1,
                 ok: 4,
                 errors: 2,
-                service: Quantiles { p50: 1_500, p95: 1_500, p99: 1_500, max: 1_501 },
-                response: Quantiles { p50: 2_000_000, p95: 2_000_000, p99: 2_000_000, max: 2_000_000 },
+                service: Quantiles { mean: 1_500, p50: 1_500, p95: 1_500, p99: 1_500, max: 1_501 },
+                response: Quantiles {
+                    mean: 2_000_000,
+                    p50: 2_000_000,
+                    p95: 2_000_000,
+                    p99: 2_000_000,
+                    max: 2_000_000,
+                },
             },
             Point {
                 at: Duration::from_millis(1_300),

@@ -119,6 +119,10 @@ pub enum Ended {
 pub struct Op {
     /// `block__op`.
     pub name: String,
+    /// What it is called in YCSB's text, where not by its name.
+    pub report_as: Option<String>,
+    /// It comes after another op in the same cycle.
+    pub follows: bool,
     pub stats: OpStats,
 }
 
@@ -145,6 +149,8 @@ pub struct Activity {
     pub client: Client,
     pub outages: Vec<Outage>,
     pub elapsed: Duration,
+    /// How long its connections took to close.
+    pub closing: Option<Duration>,
     /// The part that no figure is of.
     pub warm_up: Option<WarmUp>,
     /// What the target said of itself, an interval each; empty where it does not.

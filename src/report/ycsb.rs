@@ -8,13 +8,47 @@ use super::clock::Window;
 use super::{Activity, Destination, ReportError, Run, wording};
 use crate::metrics::{Frame, OpStats};
 use hdrhistogram::Histogram;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
+/// How the text tells latencies: YCSB's properties `measurementtype`, `measurement.interval` and
+/// `hdrhistogram.percentiles`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    pub measurement: Measurement,
+    /// Absent: where there is a target rate.
+    pub intended: Option<Intended>,
+    pub percentiles: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measurement {
+    /// Percentiles to three digits.
+    Hdr,
+    /// Percentiles to a millisecond, from so many buckets of one; each of them is told where it is verbose.
+    Histogram { buckets: u64, verbose: bool },
+    /// Averages over time, each of so many seconds.
+    TimeSeries { seconds: u64 },
+}
+
+/// Which of the two clocks are told: sent → answered, due → answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intended {
+    Without,
+    Only,
+    Both,
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form { measurement: Measurement::Hdr, intended: None, percentiles: vec![50.0, 95.0, 99.0] }
+    }
+}
+
 /// Writes the text of `run`, whole or not at all.
-pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
-    to.write(|out| render(run, out))
+pub fn write(run: &Run, form: &Form, to: &Destination) -> Result<(), ReportError> {
+    to.write(|out| render(run, form, out))
 }
 
 /// The counted part of an activity.
@@ -22,9 +56,59 @@ fn counted(activity: &Activity) -> Duration {
     activity.elapsed.saturating_sub(activity.warm_up.unwrap_or_default().elapsed)
 }
 
-fn render(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let ops = run.activities.iter().flat_map(|activity| &activity.ops);
-    let ok: u64 = ops.map(|op| op.stats.ok).sum();
+/// All ops of an activity that go by one name.
+struct Section<'a> {
+    name: String,
+    stats: OpStats,
+    /// Their positions.
+    ops: Vec<usize>,
+    /// An answer that is not what the op expects means that there was no such record.
+    may_miss: bool,
+    activity: &'a Activity,
+}
+
+/// Of each activity, in the order of its ops.
+fn sections(run: &Run) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for activity in &run.activities {
+        let first = sections.len();
+        for (at, op) in activity.ops.iter().enumerate() {
+            let name = op.report_as.as_ref().unwrap_or(&op.name);
+            match sections[first..].iter_mut().find(|section| section.name == *name) {
+                Some(section) => {
+                    section.stats.add(&op.stats);
+                    section.ops.push(at);
+                }
+                None => sections.push(Section {
+                    name: name.clone(),
+                    stats: op.stats.clone(),
+                    ops: vec![at],
+                    may_miss: op.report_as.is_some(),
+                    activity,
+                }),
+            }
+        }
+    }
+    // Two steps may run the same op.
+    let mut named: HashMap<String, usize> = HashMap::new();
+    for section in &sections {
+        *named.entry(section.name.clone()).or_default() += 1;
+    }
+    for section in &mut sections {
+        section.name = match named.get(&section.name) {
+            Some(1) => name(&section.name),
+            _ => name(&format!("{}.{}", section.activity.alias, section.name)),
+        };
+    }
+    sections
+}
+
+fn render(run: &Run, form: &Form, out: &mut dyn Write) -> io::Result<()> {
+    // What comes after another op in its cycle is part of the same operation.
+    let operations = |activity: &Activity| -> u64 {
+        activity.ops.iter().filter(|op| !op.follows).map(|op| op.stats.ok).sum()
+    };
+    let ok: u64 = run.activities.iter().map(operations).sum();
     // Activities may run at the same time, so their times do not add up.
     let elapsed = match run.activities.as_slice() {
         [only] => counted(only),
@@ -34,19 +118,16 @@ fn render(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let seconds = elapsed.as_secs_f64();
     let throughput = if seconds > 0.0 { ok as f64 / seconds } else { 0.0 };
     writeln!(out, "[OVERALL], Throughput(ops/sec), {throughput:?}")?;
-    let mut named: HashMap<&str, usize> = HashMap::new();
-    for op in run.activities.iter().flat_map(|activity| &activity.ops) {
-        *named.entry(&op.name).or_default() += 1;
+    for section in sections(run) {
+        section.write(form, out)?;
     }
-    for activity in &run.activities {
-        for op in &activity.ops {
-            // Two steps may run the same op.
-            let name = match named.get(op.name.as_str()) {
-                Some(1) => name(&op.name),
-                _ => name(&format!("{}.{}", activity.alias, op.name)),
-            };
-            section(&name, &op.stats, activity.target.is_some(), out)?;
-        }
+    let mut cleanups = OpStats::default().service;
+    for closing in run.activities.iter().filter_map(|activity| activity.closing) {
+        // Longer than the histogram can hold is as long as it can.
+        cleanups.saturating_record(u64::try_from(closing.as_nanos()).unwrap_or(u64::MAX));
+    }
+    if !cleanups.is_empty() {
+        times("CLEANUP", &cleanups, &Form { measurement: Measurement::Hdr, ..form.clone() }, out)?;
     }
     Ok(())
 }
@@ -57,34 +138,142 @@ fn name(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-fn section(name: &str, stats: &OpStats, rated: bool, out: &mut dyn Write) -> io::Result<()> {
-    times(name, &stats.service, out)?;
-    writeln!(out, "[{name}], Return=OK, {}", stats.ok)?;
-    let failed = stats.failed_ops();
-    if failed > 0 {
-        writeln!(out, "[{name}], Return=ERROR, {failed}")?;
-        times(&format!("{name}-FAILED"), &stats.failed, out)?;
+/// The error of an answer that is not what the op expects.
+const UNEXPECTED: &str = "ExpectFailed";
+
+impl Section<'_> {
+    fn write(&self, form: &Form, out: &mut dyn Write) -> io::Result<()> {
+        let (name, stats) = (&self.name, &self.stats);
+        let rated = self.activity.target.is_some();
+        let intended = form.intended.unwrap_or(if rated { Intended::Both } else { Intended::Without });
+        let alone = intended == Intended::Only;
+        let clock = if alone { &stats.response } else { &stats.service };
+        times(name, clock, form, out)?;
+        writeln!(out, "[{name}], Return=OK, {}", stats.ok)?;
+        let failed = stats.failed_ops();
+        if failed > 0 {
+            let missed = match stats.errors.get(UNEXPECTED) {
+                Some(counts) if self.may_miss => counts.ended,
+                _ => 0,
+            };
+            for (status, count) in [("NOT_FOUND", missed), ("ERROR", failed - missed.min(failed))] {
+                if count > 0 {
+                    writeln!(out, "[{name}], Return={status}, {count}")?;
+                }
+            }
+        }
+        match form.measurement {
+            Measurement::Histogram { buckets, verbose: true } => verbose(name, clock, buckets, out)?,
+            Measurement::TimeSeries { seconds } => self.series(seconds, out)?,
+            Measurement::Hdr | Measurement::Histogram { .. } => {}
+        }
+        if failed > 0 {
+            times(&format!("{name}-FAILED"), &stats.failed, form, out)?;
+        }
+        if intended == Intended::Both {
+            times(&format!("Intended-{name}"), &stats.response, form, out)?;
+        }
+        // From one op to the end of another: YCSB has READ-MODIFY-WRITE.
+        for (timer, histogram) in &stats.timers {
+            times(&self::name(timer), histogram, form, out)?;
+        }
+        Ok(())
     }
-    if rated {
-        times(&format!("Intended-{name}"), &stats.response, out)?;
+
+    /// The average time of each so many seconds; an interval in which nothing ended is left out.
+    fn series(&self, seconds: u64, out: &mut dyn Write) -> io::Result<()> {
+        // Interval → ops, and the sum of their times in microseconds.
+        let mut intervals: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
+        for point in self.activity.series.iter().filter(|point| self.ops.contains(&point.op)) {
+            // A point is called by its end.
+            let begun = point.at.saturating_sub(point.length).as_secs_f64().round() as u64;
+            let interval = intervals.entry(begun / seconds * seconds).or_default();
+            interval.0 += point.ok;
+            interval.1 += point.ok as f64 * point.service.mean as f64 / 1e3;
+        }
+        for (begun, (ops, sum)) in intervals.into_iter().filter(|(_, (ops, _))| *ops > 0) {
+            writeln!(out, "[{}], {}, {:?}", self.name, begun * 1000, sum / ops as f64)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
-fn times(name: &str, histogram: &Histogram<u64>, out: &mut dyn Write) -> io::Result<()> {
+fn times(name: &str, histogram: &Histogram<u64>, form: &Form, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "[{name}], Operations, {}", histogram.len())?;
     // YCSB prints NaN here, which no parser expects.
     if histogram.is_empty() {
         return Ok(());
     }
     writeln!(out, "[{name}], AverageLatency(us), {:?}", histogram.mean() / 1e3)?;
+    if let Measurement::Histogram { .. } = form.measurement {
+        writeln!(out, "[{name}], LatencyVariance(us), {:?}", (histogram.stdev() / 1e3).powi(2))?;
+    }
     writeln!(out, "[{name}], MinLatency(us), {}", histogram.min() / 1_000)?;
     writeln!(out, "[{name}], MaxLatency(us), {}", histogram.max() / 1_000)?;
-    for percentile in [50u32, 95, 99] {
-        let time = histogram.value_at_quantile(f64::from(percentile) / 100.0) / 1_000;
-        writeln!(out, "[{name}], {percentile}thPercentileLatency(us), {time}")?;
+    match form.measurement {
+        Measurement::Hdr => {
+            for percentile in &form.percentiles {
+                let time = histogram.value_at_quantile(percentile / 100.0) / 1_000;
+                writeln!(out, "[{name}], {}PercentileLatency(us), {time}", ordinal(*percentile))?;
+            }
+        }
+        Measurement::Histogram { buckets, .. } => coarse(name, histogram, buckets, out)?,
+        Measurement::TimeSeries { .. } => {}
     }
     Ok(())
+}
+
+/// `95` is `95th`, `99.9` is `99.9`: as YCSB names them, whose suffixes are those of numbers.
+fn ordinal(percentile: f64) -> String {
+    if percentile.fract() != 0.0 {
+        return percentile.to_string();
+    }
+    let suffix = match percentile as u64 {
+        11..=13 => "th",
+        number => match number % 10 {
+            1 => "st",
+            2 => "nd",
+            3 => "rd",
+            _ => "th",
+        },
+    };
+    format!("{percentile}{suffix}")
+}
+
+/// How many times lie in each millisecond; in the last bucket, those beyond.
+fn milliseconds(histogram: &Histogram<u64>, buckets: u64) -> BTreeMap<u64, u64> {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    for step in histogram.iter_recorded() {
+        let bucket = step.value_iterated_to() / 1_000_000;
+        *counts.entry(bucket.min(buckets)).or_default() += step.count_since_last_iteration();
+    }
+    counts
+}
+
+/// Percentiles to a millisecond. As in YCSB, one that lies beyond the buckets is not told.
+fn coarse(name: &str, histogram: &Histogram<u64>, buckets: u64, out: &mut dyn Write) -> io::Result<()> {
+    let counts = milliseconds(histogram, buckets);
+    for percentile in [95u64, 99] {
+        let mut seen = 0u64;
+        let reached = counts.range(..buckets).find(|(_, count)| {
+            seen += **count;
+            u128::from(seen) * 100 >= u128::from(histogram.len()) * u128::from(percentile)
+        });
+        if let Some((bucket, _)) = reached {
+            writeln!(out, "[{name}], {percentile}thPercentileLatency(us), {}", bucket * 1000)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every bucket.
+fn verbose(name: &str, histogram: &Histogram<u64>, buckets: u64, out: &mut dyn Write) -> io::Result<()> {
+    let counts = milliseconds(histogram, buckets);
+    let count = |bucket: u64| counts.get(&bucket).copied().unwrap_or(0);
+    for bucket in 0..buckets {
+        writeln!(out, "[{name}], {bucket}, {}", count(bucket))?;
+    }
+    writeln!(out, "[{name}], >{buckets}, {}", count(buckets))
 }
 
 /// The status lines of one activity.
@@ -98,7 +287,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// For these ops, a line every so often; `total` cycles.
+    /// For ops that go by these names, a line every so often; `total` cycles.
     pub fn new(names: Vec<String>, total: Option<u64>, every: Duration) -> Status {
         let window = Window::new(every, names.len());
         Status { names, total, done: 0, window }
@@ -136,7 +325,14 @@ impl Status {
                 line += &format!("est completion in {}", remaining(left.ceil() as u64));
             }
         }
+        let mut sections: Vec<(&str, OpStats)> = Vec::new();
         for (name, stats) in self.names.iter().zip(&window.ops) {
+            match sections.iter_mut().find(|(known, _)| known == name) {
+                Some((_, all)) => all.add(stats),
+                None => sections.push((name, stats.clone())),
+            }
+        }
+        for (name, stats) in sections {
             line += &interval(name, &stats.service);
             line += &interval(&format!("{name}-FAILED"), &stats.failed);
         }
@@ -196,11 +392,16 @@ fn remaining(seconds: u64) -> String {
 mod tests {
     use super::super::clock::tests::frame;
     use super::*;
+    use crate::metrics::{Point, Quantiles};
     use crate::report::figures::tests::{activity, op, run};
 
     fn text(run: &Run) -> String {
+        text_in(&Form::default(), run)
+    }
+
+    fn text_in(form: &Form, run: &Run) -> String {
         let mut out = Vec::new();
-        render(run, &mut out).expect("a Vec takes all");
+        render(run, form, &mut out).expect("a Vec takes all");
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -253,6 +454,74 @@ mod tests {
         let text = text(&run(vec![main]));
         assert!(text.contains("\n[Intended-READ], Operations, 3\n"), "{text}");
         assert!(text.contains("\n[Intended-READ], 99thPercentileLatency(us), 1090\n"), "{text}");
+    }
+
+    #[test]
+    fn ops_of_one_name_are_one_and_records_that_are_not_there_are_told_apart() {
+        let mut main = read();
+        main.ops[0].report_as = Some("READ".to_owned());
+        main.ops[0].stats.error(UNEXPECTED).ended = 1;
+        let mut second = main.ops[0].clone();
+        (second.name, second.follows) = ("other".to_owned(), true);
+        main.ops.push(second);
+        main.closing = Some(Duration::from_millis(3));
+        let text = text(&run(vec![main]));
+        // What follows another op is no operation of its own.
+        assert!(
+            text.starts_with("[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 1.5\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n[READ], Operations, 6\n"), "{text}");
+        assert!(
+            text.contains("\n[READ], Return=OK, 6\n[READ], Return=NOT_FOUND, 2\n[READ], Return=ERROR, 4\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n[CLEANUP], Operations, 1\n"), "{text}");
+    }
+
+    #[test]
+    fn measurements_have_the_forms_of_ycsb() {
+        let mut main = read();
+        for time in [1_500_000, 2_500_000, 2_600_000, 9_000_000] {
+            main.ops[0].stats.service.record(time).expect("it grows");
+        }
+        let point = |second: u64, ok: u64, mean: u64| Point {
+            at: Duration::from_secs(second),
+            length: Duration::from_secs(1),
+            op: 0,
+            ok,
+            errors: 0,
+            service: Quantiles { mean, ..Quantiles::default() },
+            response: Quantiles::default(),
+        };
+        main.series = vec![point(1, 1, 50_000), point(2, 3, 90_000), point(3, 0, 0), point(5, 2, 70_000)];
+        let run = run(vec![main]);
+        let histogram = |buckets, verbose| Form {
+            measurement: Measurement::Histogram { buckets, verbose },
+            ..Form::default()
+        };
+        let text = text_in(&histogram(1000, false), &run);
+        assert!(text.contains("\n[READ], LatencyVariance(us), "), "{text}");
+        assert!(
+            text.contains(
+                "\n[READ], 95thPercentileLatency(us), 9000\n[READ], 99thPercentileLatency(us), 9000\n"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("[READ], 0, "), "{text}");
+        let text = text_in(&histogram(3, true), &run);
+        assert!(text.contains("\n[READ], 0, 3\n[READ], 1, 1\n[READ], 2, 2\n[READ], >3, 1\n"), "{text}");
+        assert!(!text.contains("[READ], 95th"), "{text}");
+        let series = Form { measurement: Measurement::TimeSeries { seconds: 2 }, ..Form::default() };
+        let text = text_in(&series, &run);
+        assert!(text.contains("\n[READ], 0, 80.0\n[READ], 4000, 70.0\n"), "{text}");
+        let percentiles = Form { percentiles: vec![1.0, 12.0, 22.0, 99.9, 100.0], ..Form::default() };
+        let text = text_in(&percentiles, &run);
+        for name in ["1st", "12th", "22nd", "99.9", "100th"] {
+            assert!(text.contains(&format!("\n[READ], {name}PercentileLatency(us), ")), "{name}: {text}");
+        }
+        let only = Form { intended: Some(Intended::Only), ..Form::default() };
+        assert!(text_in(&only, &run).contains("\n[READ], Operations, 3\n"), "the response times");
     }
 
     #[test]

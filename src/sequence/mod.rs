@@ -23,6 +23,98 @@ impl Sequencer {
     }
 }
 
+/// How often an op comes, beside the ratios of others: a whole number, or a share such as 0.95, exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ratio {
+    /// `digits / 10^places`.
+    digits: u64,
+    places: u32,
+}
+
+impl Ratio {
+    pub const ONE: Ratio = Ratio { digits: 1, places: 0 };
+
+    /// `5`, `0.95`, `.5` or `1.0`; None for all else, and for more than six places.
+    pub fn parse(text: &str) -> Option<Ratio> {
+        const MOST_PLACES: usize = 6;
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+        if text.is_empty() || text == "." || !plain(whole) || !plain(fraction) || fraction.len() > MOST_PLACES
+        {
+            return None;
+        }
+        let digits = format!("0{whole}{fraction}").parse().ok()?;
+        Some(Ratio { digits, places: fraction.len() as u32 })
+    }
+
+    /// The op is left out.
+    pub fn is_zero(self) -> bool {
+        self.digits == 0
+    }
+
+    fn has_fraction(self) -> bool {
+        self.places > 0
+    }
+}
+
+/// The ratios as whole numbers, in their lowest terms where one of them is a fraction: 0.95 and 0.05 are 19 and
+/// 1. Whole numbers stay as they are, as they decide how long the sequence is.
+pub fn whole(ratios: &[Ratio]) -> Vec<u64> {
+    if !ratios.iter().any(|ratio| ratio.has_fraction()) {
+        return ratios.iter().map(|ratio| ratio.digits).collect();
+    }
+    let places = ratios.iter().map(|ratio| ratio.places).max().unwrap_or(0);
+    let scaled = |ratio: &Ratio| ratio.digits.saturating_mul(10u64.pow(places - ratio.places));
+    let scaled: Vec<u64> = ratios.iter().map(scaled).collect();
+    let divisor = scaled.iter().copied().fold(0, greatest_common_divisor).max(1);
+    scaled.into_iter().map(|ratio| ratio / divisor).collect()
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Which of an op's own cycles a cycle is: 0 for the first that the op has, whatever other ops come between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ordinals {
+    /// Entry `c % len`: how many of the op come before that position.
+    before: Vec<u32>,
+    /// How many are in the whole table.
+    count: u64,
+}
+
+impl Ordinals {
+    /// Of `op` in a table of at most [`MAX_LENGTH`] entries.
+    pub fn new(table: &[usize], op: usize) -> Ordinals {
+        Ordinals::of_places(&table.iter().map(|entry| *entry == op).collect::<Vec<_>>())
+    }
+
+    /// Of the ops at the places of a table that are marked.
+    pub fn of_places(marked: &[bool]) -> Ordinals {
+        let mut count = 0u32;
+        let before = marked
+            .iter()
+            .map(|marked| {
+                let before = count;
+                count += u32::from(*marked);
+                before
+            })
+            .collect();
+        Ordinals { before, count: u64::from(count) }
+    }
+
+    /// How many of the op's cycles come before `cycle`.
+    pub fn of(&self, cycle: u64) -> u64 {
+        let length = self.before.len().max(1) as u64;
+        let within = self.before.get((cycle % length) as usize).copied().unwrap_or(0);
+        (cycle / length).saturating_mul(self.count).saturating_add(u64::from(within))
+    }
+}
+
 /// The longest table worth building (16 Mi entries, 128 MB): a caller refuses ratios that add up to more.
 pub const MAX_LENGTH: u64 = 1 << 24;
 
@@ -108,6 +200,30 @@ mod tests {
     }
 
     #[test]
+    fn ratios_are_whole_numbers_or_exact_shares() {
+        let read = |texts: &[&str]| -> Vec<Ratio> {
+            texts.iter().map(|text| Ratio::parse(text).unwrap_or_else(|| panic!("{text}"))).collect()
+        };
+        let rows: &[(&[&str], &[u64])] = &[
+            (&["5", "10"], &[5, 10]),
+            (&["0.95", "0.05"], &[19, 1]),
+            (&["0.5", "0.5"], &[1, 1]),
+            (&["1.0", "3"], &[1, 3]),
+            (&["0.5", "2"], &[1, 4]),
+            (&[".25", "0", "0.75"], &[1, 0, 3]),
+            (&["0.333333", "0.666667"], &[333_333, 666_667]),
+            (&["0.0", "0.00"], &[0, 0]),
+            (&[], &[]),
+        ];
+        for (texts, expected) in rows {
+            assert_eq!(whole(&read(texts)), *expected, "{texts:?}");
+        }
+        for text in ["", ".", "-1", "1e3", "0.0000001", "1.2.3", "x", "+1", "99999999999999999999"] {
+            assert_eq!(Ratio::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn names_are_exact() {
         assert_eq!(Sequencer::parse("interval"), Some(Sequencer::Interval));
         assert_eq!(Sequencer::parse("Interval"), None);
@@ -115,6 +231,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ordinals_count_an_ops_own_cycles(ratios in proptest::collection::vec(0u64..6, 1..5), from in 0u64..1000) {
+            let table = table(&ratios, Sequencer::Bucket);
+            prop_assume!(!table.is_empty());
+            for op in 0..ratios.len() {
+                let ordinals = Ordinals::new(&table, op);
+                let op_at = |cycle: u64| table[(cycle % table.len() as u64) as usize];
+                let counted = (0..from).filter(|cycle| op_at(*cycle) == op).count() as u64;
+                prop_assert_eq!(ordinals.of(from), counted);
+            }
+        }
+
         #[test]
         fn every_op_occurs_as_often_as_its_ratio(ratios in proptest::collection::vec(0u64..20, 0..8)) {
             for (_, sequencer) in Sequencer::NAMES {

@@ -65,7 +65,8 @@ impl Session<'_> {
                 let (starts, stops) = (positions(&op.plan.timers.starts), positions(&op.plan.timers.stops));
                 let inserts = op.inserts();
                 let dispenser = adapters::dispenser(adapter.as_ref(), op.plan)?;
-                ops.push(ActivityOp { name: op.name, dispenser, inserts, starts, stops });
+                let (name, then, ordinals) = (op.name, op.then, op.ordinals);
+                ops.push(ActivityOp { name, dispenser, then, ordinals, inserts, starts, stops });
             }
         }
         let activity = Activity {
@@ -206,6 +207,8 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
             share: prepared.share(at),
             mean_bytes: op.mean_bytes,
             instrument: op.instrument,
+            report_as: op.report_as.clone(),
+            follows: op.head.is_some(),
             timers: timers.iter().filter(|timer| timer.op == at).map(|timer| timer.name.clone()).collect(),
         })
         .collect();
@@ -285,12 +288,14 @@ async fn supervise(
     watchers.iter().for_each(JoinHandle::abort);
     let server = std::mem::take(&mut *server.lock().unwrap_or_else(PoisonError::into_inner));
     let mut close_error = None;
+    let closed = Instant::now();
     for adapter in adapters {
         if let Err(error) = adapter.close().await {
             close_error.get_or_insert(error.to_string());
         }
     }
-    let finished = Finished { head, result, close_error, server, stopped_by };
+    let closing = closed.elapsed();
+    let finished = Finished { head, result, close_error, closing, server, stopped_by };
     if let Some(failure) = failure.filter(|_| finished.failed()) {
         fail(&failure, format!("the failure of `{}`", finished.head.alias));
     }

@@ -8,6 +8,7 @@ mod counters;
 pub mod findmax;
 mod launch;
 pub mod load;
+pub mod order;
 pub mod parameters;
 pub mod prepare;
 pub mod steps;
@@ -145,6 +146,10 @@ pub struct HeadOp {
     pub instrument: bool,
     /// The named timers that are reported with it.
     pub timers: Vec<String>,
+    /// What it is called in YCSB's text.
+    pub report_as: Option<String>,
+    /// It comes after another op in the same cycle.
+    pub follows: bool,
 }
 
 /// What is known of an activity before its first op.
@@ -183,6 +188,8 @@ pub struct Finished {
     pub result: ActivityResult,
     /// The driver could not end well: a closed pipe, a full disk.
     pub close_error: Option<String>,
+    /// How long its connections took to close.
+    pub closing: Duration,
     /// What the target said of itself each second, where it does.
     pub server: Vec<ServerPoint>,
     /// What went wrong elsewhere in the session, so that this was stopped.

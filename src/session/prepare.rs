@@ -3,13 +3,13 @@
 
 use super::SessionError;
 use super::load::LoadPlan;
-use super::parameters;
 use super::values::{Values, or_fault};
+use super::{order, parameters};
 use crate::adapters::{ADAPTERS, AdapterRow};
 use crate::plan::{self, Body, DryRun, OpPlan};
 use crate::policy::Policy;
 use crate::redact;
-use crate::sequence;
+use crate::sequence::{self, Ordinals, Ratio};
 use crate::span::{Diagnostic, Location, Severity, Text, nearest};
 use crate::workload::tags::{self, TagFilter};
 use crate::workload::{self, LoadOptions, OpTemplate, Workload};
@@ -32,12 +32,25 @@ pub struct PreparedOp {
     pub writes: bool,
     /// Its times go by the reference's names for them too.
     pub instrument: bool,
+    /// The position of the op that runs in the same cycle once this one ended well.
+    pub then: Option<usize>,
+    /// The position of the first op of its cycles, where it is not that itself.
+    pub head: Option<usize>,
+    /// Its bindings count its own cycles.
+    pub ordinals: Option<Ordinals>,
+    /// What it is called in YCSB's text.
+    pub report_as: Option<String>,
 }
 
 impl PreparedOp {
-    /// It inserts documents.
+    /// It inserts documents: by the command of that name, or by updates that count cycles of their own.
     pub fn inserts(&self) -> bool {
-        matches!(&self.plan.body, Body::Command(template) if template.command() == Some("insert"))
+        let Body::Command(template) = &self.plan.body else { return false };
+        match template.command() {
+            Some("insert") => true,
+            Some("update") => self.ordinals.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -84,7 +97,8 @@ impl Prepared {
 
     /// The share of cycles that run the op at `position`, between 0 and 1.
     pub fn share(&self, position: usize) -> f64 {
-        let hits = self.sequence.iter().filter(|&&op| op == position).count();
+        let head = self.ops.get(position).and_then(|op| op.head).unwrap_or(position);
+        let hits = self.sequence.iter().filter(|&&op| op == head).count();
         hits as f64 / self.sequence.len().max(1) as f64
     }
 
@@ -279,12 +293,13 @@ pub(super) fn op_driver(
     Ok(default)
 }
 
-pub(super) fn op_ratio(op: &OpTemplate) -> Result<u64, Diagnostic> {
-    let Some(node) = op.field("ratio") else { return Ok(1) };
+pub(super) fn op_ratio(op: &OpTemplate) -> Result<Ratio, Diagnostic> {
+    let Some(node) = op.field("ratio") else { return Ok(Ratio::ONE) };
     let text = node.as_text().map(|text| text.as_str().to_owned()).unwrap_or_default();
-    text.trim().parse::<u64>().map_err(|_| {
-        Diagnostic::error(format!("{}: `ratio` must be a whole number from 0 up, not `{text}`", op.name))
+    Ratio::parse(text.trim()).ok_or_else(|| {
+        Diagnostic::error(format!("{}: `ratio` must be a number from 0 up, not `{text}`", op.name))
             .at(node.location.clone())
+            .help("whole numbers, or shares such as 0.95")
     })
 }
 
@@ -372,33 +387,47 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
         if !drivers.contains(&row.name) {
             drivers.push(row.name);
         }
-        chosen.push((row, or_fault(op_ratio(op), &mut faults).unwrap_or(1)));
+        let ratio = or_fault(op_ratio(op), &mut faults).unwrap_or(Ratio::ONE);
+        let own = or_fault(order::own_cycles(op), &mut faults).unwrap_or(false);
+        chosen.push((row, ratio, own));
     }
+    let before = order::after(&ops).unwrap_or_else(|errors| {
+        faults.extend(errors);
+        vec![None; ops.len()]
+    });
+    let whole_ratios = sequence::whole(&chosen.iter().map(|(_, ratio, _)| *ratio).collect::<Vec<_>>());
     let (unused, unknown): (Vec<_>, Vec<_>) = parameters::unknown(&parameters, &drivers, &variables)
         .into_iter()
         .partition(|(name, _)| request.passed_on.contains(name));
     faults.extend(unknown.into_iter().map(|(name, error)| error.at(request.place(&name))));
-    notice_idle_params(ops.iter().zip(&chosen).map(|(op, (row, _))| (op, *row)), &mut notices);
+    notice_idle_params(ops.iter().zip(&chosen).map(|(op, (row, ..))| (op, *row)), &mut notices);
 
     let values = Values::read(request, &parameters, &mut faults);
 
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
+    let head = |at: usize| order::head(&before, at).unwrap_or(at);
+    let kept: Vec<usize> = (0..ops.len()).filter(|at| whole_ratios[head(*at)] > 0).collect();
     let mut prepared: Vec<PreparedOp> = Vec::new();
-    for (op, (row, ratio)) in ops.iter().zip(&chosen) {
-        if *ratio == 0 {
-            continue;
-        }
+    for at in &kept {
+        let (op, (row, ..)) = (&ops[*at], &chosen[*at]);
+        // Positions among those that are kept.
+        let position = |op: usize| kept.iter().position(|kept| *kept == op);
         match compile(op, row, &mut notices) {
             Ok(mut plan) => {
                 let dry_run = *plan.dry_run.get_or_insert(values.dry_run);
+                let report_as = op.field(order::REPORT_AS).and_then(workload::Node::as_text);
                 prepared.push(PreparedOp {
                     name: op.name.clone(),
                     driver: row,
-                    ratio: *ratio,
+                    ratio: whole_ratios[head(*at)],
                     writes: writes(&plan) && dry_run != DryRun::Op,
                     instrument: plan.timers.instrument.unwrap_or(values.instrument),
                     plan,
                     mean_bytes: None,
+                    then: before.iter().position(|earlier| *earlier == Some(*at)).and_then(position),
+                    head: Some(head(*at)).filter(|head| head != at).and_then(position),
+                    ordinals: None,
+                    report_as: report_as.map(|text| text.as_str().to_owned()),
                 });
             }
             Err(errors) => faults.extend(errors),
@@ -414,10 +443,11 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
                 .help("give one of them a `ratio` of at least 1"),
         );
     }
-    let ratios: Vec<u64> = prepared.iter().map(|op| op.ratio).collect();
+    let dealt = |op: &PreparedOp| if op.head.is_none() { op.ratio } else { 0 };
+    let ratios: Vec<u64> = prepared.iter().map(dealt).collect();
     let length = ratios.iter().try_fold(0u64, |sum, r| sum.checked_add(*r)).unwrap_or(u64::MAX);
     let sequence = if length > sequence::MAX_LENGTH {
-        let largest = ops.iter().zip(&chosen).max_by_key(|(_, (_, ratio))| *ratio).map(|(op, _)| op);
+        let largest = ops.iter().zip(&whole_ratios).max_by_key(|(_, ratio)| **ratio).map(|(op, _)| op);
         let error = Diagnostic::error(format!("the ratios of the selected ops add up to {length}"));
         faults.push(error.at(ratio_place(largest)).help(format!(
             "a sequence holds at most {} ops: divide the ratios by a common factor",
@@ -427,6 +457,10 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
     } else {
         sequence::table(&ratios, values.sequencer)
     };
+    if faults.is_empty() {
+        let own: Vec<bool> = kept.iter().map(|at| chosen[*at].2).collect();
+        order::number(&mut prepared, &own, &sequence);
+    }
 
     let unbounded = values.unbounded(&parameters);
     let stride = values.stride.unwrap_or(sequence.len() as u64).max(1);

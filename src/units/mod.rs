@@ -172,14 +172,106 @@ pub fn count(text: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// `N` → `0..N`, `A..B` → `A..B` (B itself not included), `A..+N` → `A..A+N`. An empty range is no error here.
+/// A count, or a sum of counts: `+`, `-`, `*` and `/`, which binds tighter and rounds up, and parentheses.
+/// `(1M-0)/100` → 10000. In between, too, nothing may be negative or over 2^63−1.
 ///
 /// # Errors
-/// A bound that is missing or no count, and a range that runs backwards.
+/// As [`count`]; what is left open, a difference below 0, a division by 0.
+pub fn amount(text: &str) -> Result<u64, UnitError> {
+    let mut sum = Sum { text, at: 0 };
+    let value = sum.sum(0)?;
+    match text[sum.at..].chars().next() {
+        None => Ok(value),
+        Some(c) => Err(UnitError(format!("`{c}` in `{text}` closes nothing"))),
+    }
+}
+
+/// Reads a sum from left to right; `at` is a position in the text.
+struct Sum<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Sum<'_> {
+    /// Parentheses within parentheses; it bounds our recursion.
+    const DEEPEST: usize = 50;
+
+    /// Moves past one of `operators`, and gives it.
+    fn operator(&mut self, operators: &[char]) -> Option<char> {
+        let rest = self.text[self.at..].trim_start();
+        let operator = rest.chars().next().filter(|c| operators.contains(c))?;
+        self.at = self.text.len() - rest.len() + operator.len_utf8();
+        Some(operator)
+    }
+
+    fn sum(&mut self, depth: usize) -> Result<u64, UnitError> {
+        let mut value = self.product(depth)?;
+        while let Some(operator) = self.operator(&['+', '-']) {
+            let other = self.product(depth)?;
+            value = if operator == '+' {
+                value
+                    .checked_add(other)
+                    .filter(|sum| *sum <= MAX_COUNT)
+                    .ok_or_else(|| too_large(self.text))?
+            } else {
+                let negative = || UnitError(format!("`{}` comes to less than 0", self.text));
+                value.checked_sub(other).ok_or_else(negative)?
+            };
+        }
+        Ok(value)
+    }
+
+    fn product(&mut self, depth: usize) -> Result<u64, UnitError> {
+        let mut value = self.term(depth)?;
+        while let Some(operator) = self.operator(&['*', '/']) {
+            let other = self.term(depth)?;
+            value = match (operator, other) {
+                ('*', _) => value
+                    .checked_mul(other)
+                    .filter(|product| *product <= MAX_COUNT)
+                    .ok_or_else(|| too_large(self.text))?,
+                (_, 0) => return Err(UnitError(format!("`{}` divides by 0", self.text))),
+                _ => value.div_ceil(other),
+            };
+        }
+        Ok(value)
+    }
+
+    fn term(&mut self, depth: usize) -> Result<u64, UnitError> {
+        if self.operator(&['(']).is_some() {
+            if depth == Sum::DEEPEST {
+                return Err(UnitError(format!("`{}` has too many parentheses", self.text)));
+            }
+            let value = self.sum(depth + 1)?;
+            return match self.operator(&[')']) {
+                Some(_) => Ok(value),
+                None => Err(UnitError(format!("a `(` in `{}` is not closed", self.text))),
+            };
+        }
+        let rest = &self.text[self.at..];
+        // The sign of an exponent is none of ours.
+        let mut before = ' ';
+        let end = rest.char_indices().find(|(_, c)| {
+            let sign = matches!(c, '+' | '-') && matches!(before, 'e' | 'E');
+            before = *c;
+            matches!(c, '+' | '-' | '*' | '/' | '(' | ')') && !sign
+        });
+        let end = end.map_or(rest.len(), |(end, _)| end);
+        self.at += end;
+        // Where a number is to stand and none does, what stands there is what is wrong.
+        count(if end == 0 { rest } else { &rest[..end] })
+    }
+}
+
+/// `N` → `0..N`, `A..B` → `A..B` (B itself not included), `A..+N` → `A..A+N`; each an [`amount`]. An empty range is
+/// no error here.
+///
+/// # Errors
+/// A bound that is missing or no amount, and a range that runs backwards.
 pub fn cycles(text: &str) -> Result<Range<u64>, UnitError> {
     let text = text.trim();
     let Some((first, last)) = text.split_once("..") else {
-        return count(text).map(|n| 0..n);
+        return amount(text).map(|n| 0..n);
     };
     let missing = |which: &str| {
         UnitError(format!(
@@ -192,13 +284,13 @@ pub fn cycles(text: &str) -> Result<Range<u64>, UnitError> {
     if last.trim().is_empty() {
         return Err(missing("last"));
     }
-    let start = count(first)?;
+    let start = amount(first)?;
     let end = match last.trim_start().strip_prefix('+') {
         Some(length) => start
-            .checked_add(count(length)?)
+            .checked_add(amount(length)?)
             .filter(|end| *end <= MAX_COUNT)
             .ok_or_else(|| too_large(text))?,
-        None => count(last)?,
+        None => amount(last)?,
     };
     if start > end {
         return Err(UnitError(format!("`{text}` runs backwards: the first cycle is after the last")));
@@ -381,6 +473,43 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(count(text), Ok(*expected), "{text}");
         }
+    }
+
+    #[test]
+    fn amounts_are_sums_of_counts() {
+        for (text, expected) in [
+            ("5", 5),
+            ("1k-1", 999),
+            ("1000 - 0", 1000),
+            ("10/4", 3),
+            ("2+3*4", 14),
+            ("(2+3)*4", 20),
+            ("((1M)-(500k))/1k", 500),
+            ("100-10-5", 85),
+            ("100/10/3", 4),
+            ("1e3-1E+2", 900),
+            ("0/7", 0),
+        ] {
+            assert_eq!(amount(text), Ok(expected), "{text}");
+        }
+        for (text, part) in [
+            ("", "missing"),
+            ("-5", "`-5` is not a number"),
+            ("3-", "missing"),
+            ("3-5", "less than 0"),
+            ("3/0", "divides by 0"),
+            ("(3", "not closed"),
+            ("3)", "closes nothing"),
+            ("MAX+1", "too large"),
+            ("MAX*2", "too large"),
+            ("3*x", "`x` is not a number"),
+            ("2 3", "`3` in `2 3` is not a unit"),
+        ] {
+            let UnitError(message) = amount(text).expect_err(text);
+            assert!(message.contains(part), "{text}: {message}");
+        }
+        assert!(amount(&"(".repeat(100_000)).is_err());
+        assert_eq!(cycles("(10-2)/4..+3*2"), Ok(2..8));
     }
 
     #[test]

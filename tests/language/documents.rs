@@ -350,7 +350,7 @@ fn an_op_field_counts_before_a_param_and_params_are_never_dynamic() {
     assert_eq!(order("ops: {a: {stmt: A, ratio: \"3\"}}").as_deref(), Ok("AAA"));
     has_parts(
         order("bindings: {n: Identity()}\nops: {a: {stmt: A, ratio: '{n}'}}"),
-        &["w.yaml:2:27", "`ratio` must be a whole number"],
+        &["w.yaml:2:27", "`ratio` must be a number"],
         "",
     );
     let program = File::with("bindings: {n: Identity()}\nops: {a: {stmt: 'x', params: {p: 'v{n}'}}}");
