@@ -4,6 +4,7 @@
 //! `cargo bench --bench driver_loop` runs all; `cargo bench --bench driver_loop -- NAME…` only those named:
 //! - `end-to-end`: 16 threads of small commands; at least 90 % of the bare loop's ops/s is wanted.
 //! - `rampup`: inserts of 100 KB values; at least 80 % of the bare loop's MB/s is wanted.
+//! - `ycsb`: 16 threads of YCSB's workload A, reads and updates alike; at least 90 % of the bare loop's ops/s.
 //! - `start`: the release binary, from its start to the first command at the server; under 200 ms is wanted.
 //!
 //! Each takes less than a minute. Nothing fails on a slow machine: the figures are for a reader.
@@ -33,6 +34,19 @@ fn main() {
     if runs("rampup") {
         let large = Load { tags: "block:rampup", params: &[("mintext", "100000"), ("maxtext", "100000")] };
         compare("rampup", &large, |figures| figures.megabytes_per_second, 0.8);
+    }
+    if runs("ycsb") {
+        let mix = Load {
+            tags: "name:run__(read|update)",
+            params: &[
+                ("workload", "mongodb-ycsb"),
+                ("recordcount", "10000000"),
+                ("requestdistribution", "zipfian"),
+                ("readproportion", "5"),
+                ("updateproportion", "5"),
+            ],
+        };
+        compare("ycsb", &mix, |figures| figures.ops_per_second, 0.9);
     }
     if runs("start") {
         start();

@@ -272,6 +272,44 @@ fn a_record_that_is_not_there_is_told_as_ycsb_tells_it() {
 }
 
 #[test]
+fn unacknowledged_writes_are_called_so_and_not_taken_for_records_that_are_not_there() {
+    let target = Target::new();
+    let url = format!("{}?w=0", target.url);
+    let ycsb = |line: &str| {
+        let mut args: Vec<&str> = std::iter::once("ycsb").chain(line.split(' ')).collect();
+        args.extend(["-p", &url]);
+        let ran = target.place.run(&args);
+        ran.ok();
+        assert!(ran.stderr.contains("unacknowledged"), "{}", ran.stderr);
+        ran
+    };
+    ycsb("load mongodb -p recordcount=100 -threads 2");
+    let ran = ycsb("run mongodb -P x/workloada -p recordcount=100 -p operationcount=100 -threads 2");
+    assert_eq!(
+        (told(&ran, "READ", "Return=OK"), told(&ran, "UPDATE", "Return=OK")),
+        (50, 50),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_second_run_that_inserts_the_same_says_what_to_give() {
+    let target = Target::new();
+    target.ycsb("load mongodb -p recordcount=100").ok();
+    let line = "run mongodb -P x/workloadd -p recordcount=100 -p operationcount=100";
+    assert_eq!(told(target.ycsb(line).ok(), "INSERT", "Return=OK"), 5);
+    let again = target.ycsb(line);
+    assert_eq!(told(again.ok(), "INSERT", "Return=ERROR"), 5, "{}", again.stdout);
+    assert_eq!(told(&again, "READ", "Return=OK"), 95, "{}", again.stdout);
+    for part in ["DuplicateKey", "recordcount="] {
+        assert!(again.stderr.contains(part), "no `{part}` in {}", again.stderr);
+    }
+    let line = "run mongodb -P x/workloadd -p recordcount=105 -p operationcount=100";
+    assert_eq!(told(target.ycsb(line).ok(), "INSERT", "Return=OK"), 5);
+}
+
+#[test]
 fn the_text_goes_where_it_is_asked_to_and_status_lines_to_stderr() {
     let target = Target::new();
     let ran = target.ycsb(

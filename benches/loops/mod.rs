@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How long a loop runs.
 pub const ROUND: Duration = Duration::from_secs(1);
 
-/// Ops of `mongodb-keyvalue2`.
+/// Ops of `mongodb-keyvalue2`, or of the workload that `workload` among the parameters names.
 pub struct Load {
     pub tags: &'static str,
     pub params: &'static [(&'static str, &'static str)],
@@ -32,11 +32,11 @@ pub struct Load {
 impl Load {
     /// The ops, compiled, and the order in which cycles take them.
     pub fn compile(&self) -> (Vec<OpPlan>, Vec<usize>) {
-        let params: IndexMap<String, String> =
+        let mut params: IndexMap<String, String> =
             self.params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let name = params.shift_remove("workload").unwrap_or_else(|| "mongodb-keyvalue2".to_owned());
         let options = LoadOptions { includes: &[], params: &params };
-        let workload =
-            workload::load("mongodb-keyvalue2", &options).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let workload = workload::load(&name, &options).unwrap_or_else(|errors| panic!("{errors:?}"));
         let filter = TagFilter::parse(&Text::unplaced(self.tags)).expect("a tag filter");
         let ops = filter.select(&workload).expect("ops with these tags");
         let plans: Vec<_> = ops

@@ -438,9 +438,15 @@ impl View for Screen {
         }
     }
 
-    fn warn(&self, _head: &Head, op: &str, cycle: u64, name: &str, message: &str) {
+    fn warn(&self, head: &Head, op: &str, cycle: u64, name: &str, message: &str) {
         let text = format!("{op}, cycle {cycle}: {name}: {message}");
+        let numbered = head.ops.iter().any(|row| row.name == op && row.own_cycles);
         let warning = Diagnostic::warning(redact::passwords(&text)).help(match name {
+            "DuplicateKey" if numbered => format!(
+                "further {name} are counted, not shown; the op numbers what it inserts anew in each run: where an \
+                     earlier run's are still there, count them in (`recordcount=` of YCSB), or go on with other \
+                     cycles (`cycles=N..M`)"
+            ),
             "DuplicateKey" => format!(
                 "further {name} are counted, not shown; the same cycles make the same keys: where an earlier \
                      run's are still there, other cycles (`cycles=N..M`) make others"

@@ -366,6 +366,10 @@ fn variables(
         };
         match kind {
             Use::Count => match units::count(value) {
+                // YCSB pads to no width as to one.
+                Ok(count) if name == "zeropadding" => {
+                    drop(user.insert(name.clone(), count.max(1).to_string()))
+                }
                 Ok(count) => drop(user.insert(name.clone(), count.to_string())),
                 Err(error) => wrong(&error.to_string()),
             },

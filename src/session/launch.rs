@@ -209,6 +209,7 @@ fn head_of(prepared: &Prepared, id: usize, embedded: Option<PathBuf>, adapters: 
             instrument: op.instrument,
             report_as: op.report_as.clone(),
             follows: op.head.is_some(),
+            own_cycles: op.ordinals.is_some(),
             timers: timers.iter().filter(|timer| timer.op == at).map(|timer| timer.name.clone()).collect(),
         })
         .collect();

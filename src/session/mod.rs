@@ -150,6 +150,8 @@ pub struct HeadOp {
     pub report_as: Option<String>,
     /// It comes after another op in the same cycle.
     pub follows: bool,
+    /// Its bindings count its own cycles.
+    pub own_cycles: bool,
 }
 
 /// What is known of an activity before its first op.

@@ -299,7 +299,7 @@ pub(super) fn op_ratio(op: &OpTemplate) -> Result<Ratio, Diagnostic> {
     Ratio::parse(text.trim()).ok_or_else(|| {
         Diagnostic::error(format!("{}: `ratio` must be a number from 0 up, not `{text}`", op.name))
             .at(node.location.clone())
-            .help("whole numbers, or shares such as 0.95")
+            .help("a whole number, or a share such as 0.95 with at most six places")
     })
 }
 

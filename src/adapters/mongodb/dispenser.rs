@@ -124,15 +124,16 @@ impl CommandDispenser {
         self.checks.as_ref()?.check(expected, reply).err().map(Failure::from)
     }
 
-    /// What is wrong with a reply of the driver's that is ok.
-    fn failure_of(&self, expected: &Expected, reply: &Document) -> Option<Failure> {
+    /// What is wrong with a reply of the driver's that is ok; `checked`: it has to be as expected.
+    fn failure_of(&self, expected: &Expected, reply: &Document, checked: bool) -> Option<Failure> {
         let partial = reply.contains_key("writeErrors") || reply.contains_key("writeConcernError");
-        if !partial && self.checks.is_none() {
+        if !partial && !checked {
             return None;
         }
         // The driver hands out documents; what it read can be written.
         let reply = RawDocumentBuf::try_from(reply).ok()?;
-        failure::of_partial_write(&reply).or_else(|| self.unexpected(expected, &reply))
+        let unexpected = || if checked { self.unexpected(expected, &reply) } else { None };
+        failure::of_partial_write(&reply).or_else(unexpected)
     }
 
     /// What came back over a connection of the lane.
@@ -161,6 +162,9 @@ impl CommandDispenser {
 
     async fn send(&self, cycle: i64, command: Vec<u8>, target: &str, expected: &Expected) -> Outcome {
         let bytes_sent = command.len() as u64;
+        // The reply to a write that nobody acknowledges says nothing of what it did.
+        let checked =
+            self.checks.is_some() && !(self.traits(&command).writes_concern && unacknowledged(&command));
         let selection =
             self.shared.defaults.selection.as_ref().filter(|_| self.choice(&command).read_preference);
         let command = match RawDocumentBuf::from_bytes(command) {
@@ -189,7 +193,7 @@ impl CommandDispenser {
         }
         match action.await {
             Ok(reply) => {
-                let failure = self.failure_of(expected, &reply);
+                let failure = self.failure_of(expected, &reply, checked);
                 let printed = self.emit_if_asked(cycle, || reply.to_vec().unwrap_or_default());
                 Outcome {
                     bytes_sent,
