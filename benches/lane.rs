@@ -2,7 +2,7 @@
 //! all in one run, against a canned-reply server in a process of its own, the best of five rounds.
 //!
 //! `cargo bench --bench lane` prints the table; `… -- --write` puts it into `docs/performance.md`; names choose
-//! among `small`, `large`, `many`, `one`. On a machine that does nothing else: nothing here is a test.
+//! among `small`, `large`, `many`, `one`, and `workers`, which compares ways to run on two processors. On a machine that does nothing else: nothing here is a test.
 
 mod canned;
 mod loops;
@@ -42,6 +42,9 @@ fn main() {
     }
     if runs("one") {
         compare(&mut table, "main ops, 1 thread, 1 worker", &small, 1, Measure::Latency);
+    }
+    if named.contains(&"workers") {
+        return workers(&small);
     }
     print!("{table}");
     if words.iter().any(|word| word == "--write") {
@@ -124,6 +127,38 @@ fn compare(table: &mut String, name: &str, load: &Load, threads: usize, measure:
             figures.cpu_us_per_op,
             best.p50_us.map_or(String::new(), |p50| format!("{p50:.1}")),
         );
+    }
+}
+
+/// Two workers that share their tasks against two runtimes that share nothing: the raw loop in both, and the wire
+/// lane in the first, which is the one that nbrs runs in.
+fn workers(load: &Load) {
+    let server = Process::start();
+    let commands = load.constant();
+    let tell = |label: &str, figures: Figures| {
+        println!(
+            "{label:<34} {:>8.0} ops/s {:>5.1} us CPU/op",
+            figures.ops_per_second, figures.cpu_us_per_op
+        );
+    };
+    for _ in 0..ROUNDS {
+        let shared = runtime(2).block_on(raw(&server.uri, &commands, THREADS, ROUND, false));
+        tell("raw, one runtime of two workers", shared.figures);
+        let halves = std::thread::scope(|scope| {
+            let half = || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let half = raw(&server.uri, &commands, THREADS / 2, ROUND, false);
+                runtime.expect("a runtime").block_on(half).figures
+            };
+            let other = scope.spawn(half);
+            [half(), other.join().expect("it does not panic")]
+        });
+        // Each half counts the processor time of the whole process.
+        let ops_per_second = halves.iter().map(|half| half.ops_per_second).sum::<f64>();
+        let cpu_us_per_op = halves[0].cpu_us_per_op * halves[0].ops_per_second / ops_per_second;
+        tell("raw, two runtimes of one worker", Figures { ops_per_second, cpu_us_per_op, ..halves[0] });
+        let ours = runtime(2).block_on(ours(&server.uri, load, "wire", THREADS, ROUND));
+        tell("wire lane, one runtime of two", ours.figures);
     }
 }
 

@@ -1,9 +1,8 @@
-//! The `mongodb` driver: database commands to a MongoDB deployment, through the official driver, as an
-//! application would send them.
+//! The `mongodb` driver: database commands to a MongoDB deployment, as an application would send them.
 //!
-//! One client per activity. Its pool has a connection for each logical thread, all of them up before the
-//! clock starts, unless the connection string says otherwise; the driver retries nothing, for a retry would
-//! hide a latency.
+//! One client of the official driver per activity. Ops go over connections of the [`lane`], or through the
+//! driver, with the same bytes. There is a connection for each logical thread, all of them up before the clock
+//! starts, unless the connection string says otherwise; nothing is retried, for a retry would hide a latency.
 
 mod codes;
 mod defaults;
@@ -35,7 +34,7 @@ use uri::Target;
 
 pub static ROW: AdapterRow = AdapterRow {
     name: "mongodb",
-    help: "sends each op as a database command to a MongoDB deployment, through the official driver",
+    help: "sends each op as a database command to a MongoDB deployment",
     form: Form::Command,
     check,
     parameters: &[
@@ -56,7 +55,7 @@ pub static ROW: AdapterRow = AdapterRow {
         },
         Parameter {
             name: "lane",
-            default: Some("driver"),
+            default: Some("auto"),
             help: "how ops reach the server: `wire` over connections of nbrs's own, which cost the client little, \
                    `driver` through the official driver, `auto` whichever can do what the connection string asks",
         },
@@ -87,7 +86,7 @@ const _: () = assert!((PATIENCE.as_millis() + GRACE.as_millis() + LONGEST_CLOSE.
 const ADMIN_CONNECTIONS: u32 = 2;
 
 /// Where `lane=` is not given.
-const DEFAULT_LANE: lane::Choice = lane::Choice::Driver;
+const DEFAULT_LANE: lane::Choice = lane::Choice::Auto;
 
 /// Used where neither `database=` nor the connection string names one.
 const DEFAULT_DATABASE: &str = "nbrs";
@@ -185,10 +184,8 @@ fn lane(
     let asked = asked.map_or(Ok(DEFAULT_LANE), lane::Choice::parse).map_err(AdapterError::Configuration)?;
     let obstacle = lane::obstacle(options);
     match (asked, obstacle) {
-        (lane::Choice::Driver, _) => Ok((None, "driver (the official driver)".to_owned())),
-        (lane::Choice::Auto, Some(obstacle)) => {
-            Ok((None, format!("driver (the official driver), for the wire lane cannot be used: {obstacle}")))
-        }
+        (lane::Choice::Driver, _) => Ok((None, "driver".to_owned())),
+        (lane::Choice::Auto, Some(obstacle)) => Ok((None, format!("driver (not wire: {obstacle})"))),
         (lane::Choice::Wire, Some(obstacle)) => Err(AdapterError::Configuration(format!(
             "lane=wire cannot be used with connection={shown}: {obstacle}; use lane=driver"
         ))),
@@ -198,7 +195,7 @@ fn lane(
                 .map_err(|error| AdapterError::Configuration(format!("connection={shown}: {error}")))?;
             options.sdam_event_handler = Some(lane.listener());
             (options.min_pool_size, options.max_pool_size) = (Some(0), Some(ADMIN_CONNECTIONS));
-            Ok((Some(lane), "wire (connections of nbrs's own)".to_owned()))
+            Ok((Some(lane), "wire".to_owned()))
         }
     }
 }
@@ -383,7 +380,7 @@ impl MongoAdapter {
     }
 
     async fn warm_lane_up(&self, lane: &Lane) -> Result<(), AdapterError> {
-        match tokio::time::timeout(WARM_UP, lane.warm_up(&self.shared.secrets)).await {
+        match tokio::time::timeout(WARM_UP, lane.warm_up(&self.client, &self.shared.secrets)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(failure)) => Err(AdapterError::Unreachable(format!(
                 "{} cannot be used: {}: {}",

@@ -18,10 +18,10 @@ mod topology;
 use super::failure;
 use super::uri::Secrets;
 use crate::adapters::{Failure, Outcome};
-use ::mongodb::Client;
 use ::mongodb::event::EventHandler;
 use ::mongodb::event::sdam::SdamEvent;
 use ::mongodb::options::{ClientOptions, ReadPreference, SelectionCriteria};
+use ::mongodb::{Client, ServerInfo};
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use connection::Connection;
 pub(super) use connection::Fault;
@@ -32,7 +32,11 @@ use handshake::Connector;
 pub(super) use reply::Summary;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tokio::task::AbortHandle;
 use topology::{Ending, Purpose, Server, Topology, Way, lock};
+
+/// How often round-trip times are asked for: as often as the driver looks at a server, if it is not told otherwise.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// How many sessions one `endSessions` may name.
 const SESSIONS_AT_ONCE: usize = 10_000;
@@ -109,6 +113,9 @@ pub(super) struct Lane {
     patience: Duration,
     longest_idle: Option<Duration>,
     most_connecting: usize,
+    /// Asks the driver how near the servers are.
+    watch: Mutex<Option<AbortHandle>>,
+    watch_every: Duration,
 }
 
 impl Lane {
@@ -133,6 +140,8 @@ impl Lane {
             patience,
             longest_idle: options.max_idle_time.filter(|it| !it.is_zero()),
             most_connecting: options.max_connecting.map_or(2, |most| most.max(1) as usize),
+            watch: Mutex::default(),
+            watch_every: options.heartbeat_freq.unwrap_or(HEARTBEAT),
         })
     }
 
@@ -226,12 +235,43 @@ impl Lane {
         None
     }
 
+    /// Keeps the round-trip times of servers current, where nearness may choose among several. The driver tells them
+    /// to whoever chooses a server.
+    fn watch(&self, client: &Client) {
+        let mut watch = lock(&self.watch);
+        if watch.is_some() || (self.preference.is_none() && !self.topology.is_sharded()) {
+            return;
+        }
+        let (topology, client, every) = (Arc::clone(&self.topology), client.clone(), self.watch_every);
+        let watching = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let told = Arc::clone(&topology);
+                let any = SelectionCriteria::Predicate(Arc::new(move |server: &ServerInfo<'_>| {
+                    told.time(server.address(), server.average_round_trip_time());
+                    true
+                }));
+                // Whoever answers: what counts was told before.
+                let _ =
+                    client.database("admin").run_command(doc! { "ping": 1 }).selection_criteria(any).await;
+            }
+        });
+        *watch = Some(watching.abort_handle());
+    }
+
+    fn stop_watching(&self) {
+        if let Some(watching) = lock(&self.watch).take() {
+            watching.abort();
+        }
+    }
+
     /// Brings connections up to every server that ops may go to.
-    pub(super) async fn warm_up(&self, secrets: &Secrets) -> Result<(), Failure> {
+    pub(super) async fn warm_up(&self, client: &Client, secrets: &Secrets) -> Result<(), Failure> {
         let deadline = Instant::now() + self.patience;
         let all = self.topology.wait(Purpose::Primary, None, deadline).await;
         // Where nothing takes writes, reads may have somewhere to go.
         let mut ways = self.topology.all_ways(self.preference.as_ref());
+        self.watch(client);
         if ways.is_empty() {
             ways = all.map_err(|shown| failure::own("ServerSelectionTimeout", secrets.scrub(&shown)))?;
         }
@@ -250,6 +290,7 @@ impl Lane {
 
     /// Closes connections that are not in use, and ends their sessions through `client`.
     pub(super) async fn close(&self, client: &Client) {
+        self.stop_watching();
         let mut connections: Vec<Box<Connection>> = Vec::new();
         for seat in &self.seats {
             connections.append(&mut lock(seat).connections);
@@ -287,6 +328,13 @@ fn ending(api: &Document, preference: Option<&ReadPreference>) -> Vec<u8> {
     }
     // What the driver's options hold can be encoded.
     RawDocumentBuf::try_from(&fields).map(|it| it.as_bytes()[4..].to_vec()).unwrap_or_else(|_| vec![0])
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.stop_watching();
+        self.topology.release();
+    }
 }
 
 /// The element that names the database of a command.

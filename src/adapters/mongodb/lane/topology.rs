@@ -70,6 +70,8 @@ impl Server {
     /// No connection that exists is used for another op.
     fn outdate(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        drop(idle);
     }
 
     /// Ends every op under way as well: the server does not answer any more.
@@ -156,6 +158,10 @@ impl Topology {
         self.version.load(Ordering::Acquire)
     }
 
+    pub(super) fn is_sharded(&self) -> bool {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).kind == TopologyType::Sharded
+    }
+
     fn hear(&self, event: SdamEvent) {
         match event {
             SdamEvent::TopologyDescriptionChanged(event) => self.describe(&event.new_description),
@@ -226,6 +232,14 @@ impl Topology {
         });
     }
 
+    /// How long a round trip to a server takes now: of this the driver's events do not tell.
+    pub(super) fn time(&self, address: &ServerAddress, round_trip: Option<Duration>) {
+        self.change(|view| {
+            let member = view.members.iter_mut().find(|it| it.server.address == *address);
+            member.is_some_and(|it| std::mem::replace(&mut it.round_trip, round_trip) != round_trip)
+        });
+    }
+
     /// `server` did not take a connection, or says that it is not what we take it for: it is left alone for a
     /// while. `version`: what was known when the op began; what has changed since then counts for more.
     pub(super) fn suspect(&self, server: &Arc<Server>, version: u64) {
@@ -285,6 +299,12 @@ impl Topology {
                 }
             }
         }
+    }
+
+    /// Lets all idle connections go: they and their servers hold each other.
+    pub(super) fn release(&self) {
+        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
+        view.members.iter().for_each(|it| it.server.outdate());
     }
 
     /// Servers that were left alone for long enough are looked at again.
@@ -491,6 +511,21 @@ mod tests {
         // What was known before the driver looked is no reason to leave it alone.
         topology.suspect(&way.server, before);
         assert_eq!(topology.ways(Purpose::Primary, None).len(), 1);
+    }
+
+    #[test]
+    fn a_server_that_has_become_slow_is_not_near_any_more() {
+        let kind = ServerType::Mongos;
+        let topology = topology(vec![member("h", kind, Some(1), &[]), member("i", kind, Some(2), &[])]);
+        topology.change(|view| {
+            view.kind = TopologyType::Sharded;
+            true
+        });
+        let ways = topology.ways(Purpose::Primary, None);
+        assert_eq!(ways.len(), 2);
+        topology.time(&ways[0].server.address, Some(Duration::from_millis(100)));
+        let left = topology.ways(Purpose::Primary, None);
+        assert_eq!((left.len(), &left[0].server.address), (1, &ways[1].server.address));
     }
 
     #[tokio::test]
