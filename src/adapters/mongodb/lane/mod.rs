@@ -96,6 +96,7 @@ struct Seat {
     /// For each [`Purpose`].
     ways: [Vec<Way>; 2],
     turn: usize,
+    #[allow(clippy::vec_box, reason = "connections change hands with every op")]
     connections: Vec<Box<Connection>>,
 }
 
@@ -291,7 +292,7 @@ impl Lane {
     /// Closes connections that are not in use, and ends their sessions through `client`.
     pub(super) async fn close(&self, client: &Client) {
         self.stop_watching();
-        let mut connections: Vec<Box<Connection>> = Vec::new();
+        let mut connections = Vec::new();
         for seat in &self.seats {
             connections.append(&mut lock(seat).connections);
         }

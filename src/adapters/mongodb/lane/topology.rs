@@ -49,6 +49,7 @@ pub(super) struct Server {
     /// Leave to have a connection, where threads share them.
     pub(super) permits: Arc<Semaphore>,
     /// Shared connections that nobody uses.
+    #[allow(clippy::vec_box, reason = "connections change hands with every op")]
     pub(super) idle: Mutex<Vec<Box<Connection>>>,
 }
 
