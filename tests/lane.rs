@@ -324,6 +324,29 @@ async fn an_op_that_is_given_up_takes_its_connection_with_it() {
 }
 
 #[tokio::test]
+async fn asking_for_counters_leaves_the_connections_of_ops_alone() {
+    let used: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let uses = Arc::clone(&used);
+    let server = Canned::scripted(move |connection, command| match connecting(command) {
+        Some(reply) => reply.into(),
+        None => {
+            if command.get("insert").is_ok_and(|it| it.is_some()) {
+                uses.lock().expect("no holder panics").push(connection);
+            }
+            ok().into()
+        }
+    });
+    let adapter = connect("wire", &server.uri(), 1).await;
+    let op = op(&*adapter, "{ insert: {n} }");
+    for cycle in 0..3 {
+        assert_eq!(failure(&*op, cycle).await, "");
+        assert!(adapter.counters().await.is_some());
+    }
+    let used = used.lock().expect("no holder panics");
+    assert!(used.iter().all(|connection| *connection == used[0]), "{used:?}");
+}
+
+#[tokio::test]
 async fn threads_that_share_connections_take_turns() {
     let at_once = Arc::new(AtomicUsize::new(0));
     let server =

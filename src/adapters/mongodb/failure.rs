@@ -230,12 +230,15 @@ fn no_port_left(ports: Option<(u16, u16)>) -> String {
 
 fn plain(kind: &ErrorKind) -> String {
     match kind {
-        ErrorKind::ServerSelection { message, .. } => {
-            let causes = server_errors(message);
-            if causes.is_empty() { message.clone() } else { causes.join("; ") }
-        }
+        ErrorKind::ServerSelection { message, .. } => why_none_suits(message),
         other => plain_words(other),
     }
+}
+
+/// Why none of the servers suits, from the driver's description of a topology.
+pub(super) fn why_none_suits(description: &str) -> String {
+    let causes = server_errors(description);
+    if causes.is_empty() { description.to_owned() } else { causes.join("; ") }
 }
 
 /// The errors of the servers, each once, from the driver's description of a topology: what stands between

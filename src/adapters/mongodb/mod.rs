@@ -140,6 +140,8 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     let defaults = Defaults::take(&mut options);
     let mut aside_options = options.clone();
     (aside_options.min_pool_size, aside_options.max_pool_size) = (Some(0), Some(1));
+    // What the other client has yet to find out is no news of the deployment.
+    aside_options.sdam_event_handler = None;
     let client = Client::with_options(options).map_err(|error| {
         AdapterError::Configuration(format!(
             "connection={shown}: {}",

@@ -192,7 +192,8 @@ impl Lane {
         loop {
             let ways = self.topology.wait(purpose, self.preference.as_ref(), deadline).await;
             let ways = ways.map_err(|shown| {
-                let words = format!("no suitable server within {:?}: {shown}", self.patience);
+                let why = failure::why_none_suits(&shown);
+                let words = format!("no suitable server within {:?}: {why}", self.patience);
                 failure::own("ServerSelectionTimeout", secrets.scrub(&words))
             })?;
             let turn = self.seats.get(thread).map_or(thread, |seat| lock(seat).turn);
@@ -274,7 +275,10 @@ impl Lane {
         let mut ways = self.topology.all_ways(self.preference.as_ref());
         self.watch(client);
         if ways.is_empty() {
-            ways = all.map_err(|shown| failure::own("ServerSelectionTimeout", secrets.scrub(&shown)))?;
+            ways = all.map_err(|shown| {
+                let why = failure::why_none_suits(&shown);
+                failure::own("ServerSelectionTimeout", secrets.scrub(&why))
+            })?;
         }
         let mut connecting = Vec::new();
         for way in &ways {
