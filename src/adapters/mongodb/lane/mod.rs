@@ -163,8 +163,8 @@ impl Lane {
         let ways = &seat.ways[purpose as usize];
         seat.turn = seat.turn.wrapping_add(1);
         let way = ways.get(seat.turn.checked_rem(ways.len())?)?;
-        let of_server = |it: &Box<Connection>| Arc::ptr_eq(&it.server, &way.server);
-        let connection = seat.connections.swap_remove(seat.connections.iter().position(of_server)?);
+        let at = seat.connections.iter().position(|it| Arc::ptr_eq(&it.server, &way.server))?;
+        let connection = seat.connections.swap_remove(at);
         connection.is_usable(self.longest_idle).then_some((connection, way.ending))
     }
 
