@@ -195,7 +195,8 @@ fn each_mix_does_what_ycsbs_does_and_the_server_counts_the_same() {
     let target = Target::alone();
     target.ycsb("load mongodb -P workloads/workloada -p recordcount=500 -threads 4").ok();
     // Mix; operations that are told, how many of 400; documents inserted.
-    let rows: &[(&str, &[(&str, u64)], usize)] = &[
+    type Row = (&'static str, &'static [(&'static str, u64)], usize);
+    let rows: &[Row] = &[
         ("a", &[("READ", 200), ("UPDATE", 200)], 0),
         ("b", &[("READ", 380), ("UPDATE", 20)], 0),
         ("c", &[("READ", 400)], 0),
