@@ -6,6 +6,9 @@ use crate::recipe::Recipe;
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
 
+/// What an expression fails with that reads a variable which nothing has kept yet.
+const UNKNOWN_VARIABLE: &str = "UnresolveablePropertyException";
+
 /// One function out of all stages.
 pub fn compose(stages: &[Stage], recipe: &Recipe, text: &Text) -> Result<Chain, Diagnostic> {
     let (Some(first), Some(call)) = (stages.first(), recipe.steps.first()) else {
@@ -39,6 +42,8 @@ pub fn compose(stages: &[Stage], recipe: &Recipe, text: &Text) -> Result<Chain, 
             let reason = match probe {
                 Ok(Value::Null) => Some("gives no value".to_owned()),
                 Ok(_) => None,
+                // Another binding may keep it, and come first.
+                Err(error) if error.name == UNKNOWN_VARIABLE => None,
                 Err(error) => Some(format!("fails: {error}")),
             };
             if let Some(reason) = reason {

@@ -11,7 +11,7 @@ pub use resolve::no_function;
 pub use crate::functions::{Eval, EvalError};
 
 use crate::functions::{Chain, Context, Function, Nested, Produce, Type};
-use crate::recipe;
+use crate::recipe::{self, Parsed};
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
 use bson::spec::ElementType;
@@ -52,7 +52,14 @@ pub struct Compiled {
 impl Program {
     /// Compiles `recipe`; an error shows where in the recipe, and the nearest function names.
     pub fn compile(recipe: &Text) -> Result<Compiled, Diagnostic> {
-        let parsed = recipe::parse(recipe)?;
+        Program::of(recipe::parse(recipe), recipe).or_else(|error| match recipe::parse_with_flows(recipe) {
+            Some(parsed) => Program::of(Ok(parsed), recipe),
+            None => Err(error),
+        })
+    }
+
+    fn of(parsed: Result<Parsed, Diagnostic>, recipe: &Text) -> Result<Compiled, Diagnostic> {
+        let parsed = parsed?;
         let compiled = resolve::resolve(&parsed.recipe, recipe).and_then(|(stages, said)| {
             Ok((compose::compose(&stages, &parsed.recipe, recipe)?, stages, said))
         });
@@ -421,9 +428,79 @@ mod tests {
             ("Mul(86399999L); StringDateWrapper('xxxx')", i64::MAX - 1, "String -292275055"),
             ("LogNormal(0.0,1.0,'compute')", 0, "Double 0.6252468853456772"),
             ("Nakagami(2.0,3.0)", 65_535, "Double 1.1523191861152275"),
+            ("HashedLineToStringList('data/variable_words.txt',-5,-4)", 3, "List []"),
+            ("HashedLineToStringSet('data/variable_words.txt',-5,-4)", 3, "Set []"),
+            ("Add(5); ToMillisAtStartOfSecond()", i64::MAX - 1, "Long 9223372036854775616"),
+            ("Add(5); ToMillisAtStartOfMonth()", i64::MAX - 1, "Long 9223372035446400000"),
+            (
+                "Add(1000000000); ToMillisAtStartOfYear('America/Chicago')",
+                i64::MAX - 1,
+                "Long 9223372017203151616",
+            ),
+            ("Save('z'); Expr('z+cycle*2')", 9_007_199_254_740_993, "Long 27021597764222976"),
+            ("Save('z'); Expr('z+(cycle*2L)')", 9_007_199_254_740_993, "Long 27021597764222979"),
+            ("Save('z'); Expr('z+cycle*2L+cycle')", 9_007_199_254_740_993, "Long 36028797018963969"),
+            ("Expr('cycle+cycle*2L')", 9_007_199_254_740_993, "Long 27021597764222979"),
+            ("Save('z'); Expr('z!=cycle+1L ? 1 : 0')", 4_611_686_018_427_387_907, "Long 0"),
         ] {
             assert_eq!(shown(recipe, cycle), expected, "{recipe}");
         }
+    }
+
+    /// Functions of texts differ in what they make of null; here an odd input is null.
+    #[test]
+    fn null_stays_fails_or_becomes_a_text_as_in_the_reference() {
+        for (function, expected) in [
+            ("Prefix('a')", "String anull"),
+            ("Suffix('a')", "String nulla"),
+            ("ToString()", "String null"),
+            ("HTMLEntityEncode()", "null null"),
+            ("HTMLEntityDecode()", "null null"),
+            ("EscapeJSON()", "null null"),
+            ("EscapeJSON(); EscapeJSON()", "null null"),
+            ("HTMLEntityEncode(); Prefix('b')", "String bnull"),
+            ("HTMLEntityEncode(); Trim()", "NullPointerException"),
+            ("Trim()", "NullPointerException"),
+            ("Trim(); Prefix('z')", "NullPointerException"),
+            ("ReplaceAll('a','b')", "NullPointerException"),
+            ("ReplaceRegex('a','b'); Suffix('q')", "NullPointerException"),
+            ("MatchRegex('a','b')", "NullPointerException"),
+            ("URLEncode()", "NullPointerException"),
+            ("URLDecode()", "NullPointerException"),
+            ("ToBase64String()", "NullPointerException"),
+            ("FieldExtractor(' ,1')", "NullPointerException"),
+            ("StringFlow(Prefix('a'),Trim())", "String anull"),
+            ("StringFlow(Trim())", "NullPointerException"),
+        ] {
+            let recipe = format!("Mod(2); ToString(); ReplaceAll('0',''); NullIfEmpty(); {function}");
+            assert_eq!(shown(&recipe, 0), expected, "{recipe}");
+            let program = compile(&recipe).expect("it compiles");
+            let mut text = Vec::new();
+            let written = program.write_text(0, &mut Context::default(), &mut text);
+            match expected.split_once(' ') {
+                Some((_, expected)) => assert_eq!(String::from_utf8_lossy(&text), expected, "{recipe}"),
+                None => assert!(written.is_err(), "{recipe}"),
+            }
+            let kind = program.write_bson(0, &mut Context::default(), &mut Vec::new());
+            let kind = kind.map_err(|error| error.name);
+            match expected.split_once(' ') {
+                Some(("null", _)) => assert_eq!(kind, Ok(Some(ElementType::Null)), "{recipe}"),
+                Some(_) => assert_eq!(kind, Ok(Some(ElementType::String)), "{recipe}"),
+                None => assert_eq!(kind, Err(expected), "{recipe}"),
+            }
+        }
+    }
+
+    /// A variable may be kept by another binding, which is evaluated before.
+    #[test]
+    fn an_expression_may_read_what_another_recipe_keeps() {
+        let program =
+            compile("Expr('score > 90 ? 0 : 1') -> long; ToBoolean(); ToString()").expect("it compiles");
+        let mut context = Context::default();
+        let alone = program.eval(5, &mut context).expect_err("nothing is kept");
+        assert_eq!(alone.name, "UnresolveablePropertyException");
+        compile("Add(7); Save('score')").expect("it compiles").eval(5, &mut context).expect("it is kept");
+        assert_eq!(program.eval(5, &mut context).map(|value| value.text()).expect("a value"), "true");
     }
 
     /// What would hang or fill the memory is refused, or fails for its cycle.
@@ -488,6 +565,20 @@ mod tests {
             ("CoinFunc(1.0,Identity(),Hash())", 3, "Long 3"),
             ("ToBoolean(); ToLong()", 3, "Long 1"),
             ("ToBoolean(); ToDouble()", 3, "Double 1.0"),
+            // A flow as an argument means what it means alone.
+            ("ListSized(2,Hash(); Mod(5))", 1, "List [4, 4]"),
+            (
+                "Doc('a',Hash(); Mod(5); ToString(),'b',ListSizedStepped(2,Add(1); Mul(2)))",
+                1,
+                "Document {a=4, b=[4, 6]}",
+            ),
+            (
+                "ListSized(Hash(); Mod(3); Add(1),NumberNameToString(); Prefix('n-'))",
+                0,
+                "List [n-zero, n-zero]",
+            ),
+            // The reference reads a forgotten parenthesis here, and gives a value.
+            ("Template('{}',Hash(); Mod(5))", 1, "Long 2"),
         ] {
             assert_eq!(shown(recipe, cycle), expected, "{recipe}");
         }

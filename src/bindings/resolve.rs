@@ -5,7 +5,7 @@
 //! left: by equal types, by assignable types, by the reference's preference among types. Nothing here knows
 //! a function by name.
 
-use super::Stage;
+use super::{Stage, compose};
 use crate::functions::{self, Argument, Arguments, Constructor, FunctionRow, Match, Nested, Overload, Type};
 use crate::recipe::{self, ArgumentValue, Call, Recipe};
 use crate::span::{Diagnostic, Text, nearest};
@@ -156,6 +156,16 @@ fn check_names(call: &Call, text: &Text) -> Result<(), Diagnostic> {
 fn check_nested_names(call: &Call, text: &Text, unknown: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
     for argument in &call.arguments {
         match &argument.value {
+            ArgumentValue::Flow(flow) => {
+                for step in &flow.steps {
+                    check_names(step, text)?;
+                    let mut unknown = Vec::new();
+                    check_nested_names(step, text, &mut unknown)?;
+                    if !unknown.is_empty() {
+                        return Err(unknown.swap_remove(0));
+                    }
+                }
+            }
             ArgumentValue::Call(nested) => {
                 let simple = nested.name.text.rsplit('.').next().unwrap_or(&nested.name.text);
                 match check_names(nested, text) {
@@ -305,11 +315,17 @@ fn build(
 /// What the functions within a call's arguments do is done by the call.
 fn note_nested(call: &Call, stage: &mut Stage) {
     for argument in &call.arguments {
-        let ArgumentValue::Call(nested) = &argument.value else { continue };
-        let row = functions::find(&nested.name.text);
-        stage.pure &= row.is_some_and(|row| row.pure);
-        stage.reads_acknowledged |= row.is_some_and(|row| row.reads_acknowledged);
-        note_nested(nested, stage);
+        let calls = match &argument.value {
+            ArgumentValue::Call(nested) => std::slice::from_ref(nested),
+            ArgumentValue::Flow(flow) => &flow.steps,
+            _ => continue,
+        };
+        for nested in calls {
+            let row = functions::find(&nested.name.text);
+            stage.pure &= row.is_some_and(|row| row.pure);
+            stage.reads_acknowledged |= row.is_some_and(|row| row.reads_acknowledged);
+            note_nested(nested, stage);
+        }
     }
 }
 
@@ -362,6 +378,13 @@ fn choices(
         ArgumentValue::Text(value) => vec![Argument::Text(value.clone())],
         ArgumentValue::Null => vec![Argument::Null],
         ArgumentValue::Variable(_) => Vec::new(),
+        ArgumentValue::Flow(flow) => {
+            // Chosen as a flow of its own, not by its first function alone.
+            let stages = attempt(flow, text, rules, misfits)?;
+            let output = stages.last().map_or(Type::Object, |stage| stage.output);
+            let function = compose::compose(&stages, flow, text)?.into_function();
+            vec![Argument::Function(Nested { name: "Flow", input: Type::Long, output, function })]
+        }
         ArgumentValue::Call(nested) => {
             let candidates = candidates(nested, text, rules, misfits)?;
             if candidates.is_empty() && functions::find(&nested.name.text).is_some() {
@@ -389,7 +412,7 @@ fn nothing_fits(call: &Call, text: &Text) -> Diagnostic {
             ArgumentValue::Bool(_) => "boolean",
             ArgumentValue::Null => "null",
             ArgumentValue::Text(_) => "String",
-            ArgumentValue::Call(_) => "function",
+            ArgumentValue::Call(_) | ArgumentValue::Flow(_) => "function",
             ArgumentValue::Variable(_) => "variable",
         })
         .collect();

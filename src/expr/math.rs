@@ -25,7 +25,13 @@ enum Apply {
     Wider(fn(i64, i64) -> i64, fn(f64, f64) -> f64),
     /// Two integers, and no division by zero.
     Integers(fn(i64, i64) -> i64),
-    /// A double to a long.
+    /// An integer, or an error where the result is outside of its type.
+    ExactOne(fn(i64) -> Option<i64>),
+    /// Two integers that meet in the wider type, or an error where the result is outside of it.
+    Exact(fn(i64, i64) -> Option<i64>),
+    /// An integer to an int.
+    ToInt,
+    /// A double to a long; a float or an integer, which becomes one, to an int.
     Round,
 }
 
@@ -58,6 +64,14 @@ static FUNCTIONS: &[Function] = &[
             if a.wrapping_rem(b) != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
         }),
     ),
+    of("addExact", 2, Apply::Exact(i64::checked_add)),
+    of("subtractExact", 2, Apply::Exact(i64::checked_sub)),
+    of("multiplyExact", 2, Apply::Exact(i64::checked_mul)),
+    of("negateExact", 1, Apply::ExactOne(i64::checked_neg)),
+    of("incrementExact", 1, Apply::ExactOne(|n| n.checked_add(1))),
+    of("decrementExact", 1, Apply::ExactOne(|n| n.checked_sub(1))),
+    of("absExact", 1, Apply::ExactOne(i64::checked_abs)),
+    of("toIntExact", 1, Apply::ToInt),
     of("round", 1, Apply::Round),
     of("floor", 1, Apply::Double(f64::floor)),
     of("ceil", 1, Apply::Double(f64::ceil)),
@@ -67,6 +81,11 @@ static FUNCTIONS: &[Function] = &[
     of("exp", 1, Apply::Double(f64::exp)),
     of("log", 1, Apply::Double(f64::ln)),
     of("log10", 1, Apply::Double(f64::log10)),
+    of("expm1", 1, Apply::Double(f64::exp_m1)),
+    of("log1p", 1, Apply::Double(f64::ln_1p)),
+    of("sinh", 1, Apply::Double(f64::sinh)),
+    of("cosh", 1, Apply::Double(f64::cosh)),
+    of("tanh", 1, Apply::Double(f64::tanh)),
     of("sin", 1, Apply::Double(f64::sin)),
     of("cos", 1, Apply::Double(f64::cos)),
     of("tan", 1, Apply::Double(f64::tan)),
@@ -78,6 +97,7 @@ static FUNCTIONS: &[Function] = &[
     of("toDegrees", 1, Apply::Double(f64::to_degrees)),
     of("pow", 2, Apply::Doubles(f64::powf)),
     of("atan2", 2, Apply::Doubles(f64::atan2)),
+    of("copySign", 2, Apply::Doubles(f64::copysign)),
     of("hypot", 2, Apply::Doubles(f64::hypot)),
 ];
 
@@ -105,7 +125,20 @@ impl Call {
         Ok(match &self.0.apply {
             Apply::Double(f) => Value::Double(f(self.double(a)?)),
             Apply::Doubles(f) => Value::Double(f(self.double(a)?, self.double(b)?)),
-            Apply::Round => Value::Long((self.double(a)? + 0.5).floor() as i64),
+            Apply::Round => match a {
+                Value::Double(_) => Value::Long((self.double(a)? + 0.5).floor() as i64),
+                // The reference rounds integers as floats: digits are lost from 2^24 on.
+                _ => Value::Int((f64::from(self.double(a)? as f32) + 0.5).floor() as i32),
+            },
+            Apply::ExactOne(f) => {
+                let result = f(self.integer(a)?).ok_or_else(overflow)?;
+                exactly(result, matches!(a, Value::Int(_)))?
+            }
+            Apply::Exact(f) => {
+                let result = f(self.integer(a)?, self.integer(b)?).ok_or_else(overflow)?;
+                exactly(result, matches!((a, b), (Value::Int(_), Value::Int(_))))?
+            }
+            Apply::ToInt => exactly(self.integer(a)?, true)?,
             Apply::Same(of_long, of_double) => match a {
                 Value::Int(n) => Value::Int(of_long(i64::from(*n)) as i32),
                 Value::Long(n) => Value::Long(of_long(*n)),
@@ -115,16 +148,9 @@ impl Call {
                 (Some(x), Some(y)) => sized(of_longs(x, y), a, b),
                 _ => Value::Double(of_doubles(self.double(a)?, self.double(b)?)),
             },
-            Apply::Integers(f) => match (integer(a), integer(b)) {
-                (_, Some(0)) => {
-                    return Err(Fault {
-                        name: "ArithmeticException",
-                        message: "division by zero".to_owned(),
-                    });
-                }
-                (Some(x), Some(y)) => sized(f(x, y), a, b),
-                (None, _) => return Err(self.wrong(a)),
-                (_, None) => return Err(self.wrong(b)),
+            Apply::Integers(f) => match (self.integer(a)?, self.integer(b)?) {
+                (_, 0) => return Err(arithmetic("division by zero")),
+                (x, y) => sized(f(x, y), a, b),
             },
         })
     }
@@ -136,6 +162,14 @@ impl Call {
             Value::Float(n) => Ok(f64::from(*n)),
             Value::Double(n) => Ok(*n),
             other => Err(self.wrong(other)),
+        }
+    }
+
+    /// An integer; of a decimal number its whole part.
+    fn integer(self, value: &Value) -> Result<i64, Fault> {
+        match integer(value) {
+            Some(integer) => Ok(integer),
+            None => Ok(self.double(value)? as i64),
         }
     }
 
@@ -152,6 +186,23 @@ fn integer(value: &Value) -> Option<i64> {
         Value::Int(n) => Some(i64::from(*n)),
         Value::Long(n) => Some(*n),
         _ => None,
+    }
+}
+
+fn arithmetic(message: &str) -> Fault {
+    Fault { name: "ArithmeticException", message: message.to_owned() }
+}
+
+fn overflow() -> Fault {
+    arithmetic("the result is outside the range of its type")
+}
+
+/// A result that must fit an int, or is a long.
+fn exactly(result: i64, as_int: bool) -> Result<Value, Fault> {
+    match (as_int, i32::try_from(result)) {
+        (true, Ok(int)) => Ok(Value::Int(int)),
+        (true, Err(_)) => Err(overflow()),
+        (false, _) => Ok(Value::Long(result)),
     }
 }
 

@@ -64,6 +64,9 @@ enum Node {
     /// `~`.
     Complement(Box<Node>),
     Binary(Operator, Box<Node>, Box<Node>),
+    /// As [`Node::Binary`], but integers meet in double even if both are longs: what MVEL makes of a value whose
+    /// type it does not know and a product (or another operation that binds tighter) of one whose type it knows.
+    InDoubles(Operator, Box<Node>, Box<Node>),
     And(Box<Node>, Box<Node>),
     Or(Box<Node>, Box<Node>),
     /// Condition, value where it holds, value where not.
@@ -113,10 +116,28 @@ fn condition(value: Value) -> Result<bool, Fault> {
 }
 
 impl Node {
-    fn binary(operator: Operator, left: Node, right: Node) -> Node {
+    /// `tighter`: the right operand is itself an operation, without parentheses.
+    fn binary(operator: Operator, left: Node, right: Node, tighter: bool) -> Node {
+        if tighter && right.has_known_type() && !left.has_known_type() {
+            return Node::InDoubles(operator, Box::new(left), Box::new(right));
+        }
         let is_shifted = matches!(&left, Node::Binary(shift, ..) if shift.is_shift());
         let left = if is_shifted && operator.is_comparison() { Node::Narrow(Box::new(left)) } else { left };
         Node::Binary(operator, Box::new(left), Box::new(right))
+    }
+
+    /// MVEL knows the primitive type of its value before it is evaluated: that of `cycle`, of a call, and of
+    /// arithmetic with one of these and no other name.
+    fn has_known_type(&self) -> bool {
+        match self {
+            Node::Variable(name) => name == "cycle",
+            Node::Math(..) => true,
+            Node::Binary(operator, left, right) if operator.is_arithmetic() => {
+                let known = |node: &Node| node.has_known_type() || node.is_constant();
+                known(left) && known(right) && !self.is_constant()
+            }
+            _ => false,
+        }
     }
 
     /// Made of literals alone.
@@ -124,7 +145,9 @@ impl Node {
         match self {
             Node::Constant(_) => true,
             Node::Negate(value) | Node::Narrow(value) => value.is_constant(),
-            Node::Binary(_, left, right) => left.is_constant() && right.is_constant(),
+            Node::Binary(_, left, right) | Node::InDoubles(_, left, right) => {
+                left.is_constant() && right.is_constant()
+            }
             _ => false,
         }
     }
@@ -150,6 +173,10 @@ impl Node {
             Node::Binary(operator, left, right) => {
                 let left = left.eval(variables)?;
                 operators::apply(*operator, left, right.eval(variables)?)?
+            }
+            Node::InDoubles(operator, left, right) => {
+                let left = left.eval(variables)?;
+                operators::apply_in_doubles(*operator, left, right.eval(variables)?)?
             }
             Node::And(left, right) => {
                 Value::Bool(condition(left.eval(variables)?)? && condition(right.eval(variables)?)?)
@@ -189,7 +216,10 @@ impl Node {
             Node::Negate(value) | Node::Narrow(value) | Node::Not(value) | Node::Complement(value) => {
                 value.names(read, set);
             }
-            Node::Binary(_, left, right) | Node::And(left, right) | Node::Or(left, right) => {
+            Node::Binary(_, left, right)
+            | Node::InDoubles(_, left, right)
+            | Node::And(left, right)
+            | Node::Or(left, right) => {
                 left.names(read, set);
                 right.names(read, set);
             }
@@ -357,6 +387,12 @@ mod tests {
             ("Math.floor(2.5)", "Double 2.0"),
             ("Math.ceil(2.5)", "Double 3.0"),
             ("Math.round(2.5)", "Long 3"),
+            ("Math.round(16777217)", "Integer 16777216"),
+            ("Math.addExact(9223372036854775806, 1)", "Long 9223372036854775807"),
+            ("Math.multiplyExact(65536, 65535)", "ArithmeticException"),
+            ("Math.toIntExact(5L)", "Integer 5"),
+            ("Math.toIntExact(2147483648)", "ArithmeticException"),
+            ("Math.floorMod(-1.0, 7L)", "Long 6"),
             ("Math.round(-2.5)", "Long -2"),
             ("Math.rint(2.5)", "Double 2.0"),
             ("Math.pow(2, 10)", "Double 1024.0"),

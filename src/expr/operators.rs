@@ -149,6 +149,20 @@ fn mismatch(operator: Operator, left: &Value, right: &Value) -> Fault {
 }
 
 pub(super) fn apply(operator: Operator, left: Value, right: Value) -> Result<Value, Fault> {
+    join(operator, left, right, same_type)
+}
+
+/// As [`apply`], but two integers of one type meet in double as those of two types do.
+pub(super) fn apply_in_doubles(operator: Operator, left: Value, right: Value) -> Result<Value, Fault> {
+    join(operator, left, right, |_, _, _| Ok(None))
+}
+
+fn join(
+    operator: Operator,
+    left: Value,
+    right: Value,
+    same_type: impl Fn(Operator, &Value, &Value) -> Result<Option<Value>, Fault>,
+) -> Result<Value, Fault> {
     let is_text = |value: &Value| value.as_text().is_some();
     let is_word = |value: &Value| is_text(value) || matches!(value, Value::Null | Value::Bool(_));
     if operator == Operator::Add && (is_word(&left) || is_word(&right)) {

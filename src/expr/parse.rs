@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
                 self.at = at;
                 break;
             }
-            left = Node::binary(operator, left, right);
+            left = Node::binary(operator, left, right, false);
         }
         self.binary_after(left, 0)
     }
@@ -247,9 +247,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Operators that bind at least as tightly as `least`, from the left.
-    fn binary(&mut self, least: u8) -> Result<Node, SyntaxError> {
+    /// Whether there were any comes with them.
+    fn binary(&mut self, least: u8) -> Result<(Node, bool), SyntaxError> {
         let left = self.unary()?;
-        self.binary_after(left, least)
+        let end = self.at;
+        Ok((self.binary_after(left, least)?, self.at > end))
     }
 
     fn binary_after(&mut self, mut left: Node, least: u8) -> Result<Node, SyntaxError> {
@@ -258,8 +260,8 @@ impl<'a> Parser<'a> {
                 break;
             }
             self.take(sign);
-            let right = self.nested(|parser| parser.binary(binding + 1))?;
-            left = Node::binary(operator, left, right);
+            let (right, tighter) = self.nested(|parser| parser.binary(binding + 1))?;
+            left = Node::binary(operator, left, right, tighter);
         }
         Ok(left)
     }

@@ -53,11 +53,11 @@ pub fn to_object(nested: &Nested) -> Result<Producer<i64>, Refusal> {
             match f.clone() {
                 Transform::Value(make) => by_value(move |v, cx| make(Value::Long(v), cx)),
                 // The reference finds out only when it casts, so a candidate that is not chosen does no harm.
-                Transform::Text(_) if !Type::Long.may_be(nested.input) => {
+                Transform::Text(..) if !Type::Long.may_be(nested.input) => {
                     let wanted = nested.input;
                     by_value(move |v, _| Err(EvalError::wrong_class(&Value::Long(v), &wanted.to_string())))
                 }
-                Transform::Text(rewrite) => by_text(move |v, cx, out| {
+                Transform::Text(rewrite, _) => by_text(move |v, cx, out| {
                     let from = out.len();
                     value::write_long(v, out);
                     rewrite(out, from, cx)

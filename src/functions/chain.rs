@@ -5,7 +5,7 @@
 //! number, even from a boxed long; so do we, since digits are lost on that way.
 
 use super::arguments::Nested;
-use super::function::{Function, Map, Produce, Producer, Transform, bson_of, bson_text};
+use super::function::{Function, Map, OfNull, Produce, Producer, Transform, bson_of, bson_text};
 use super::types::Type;
 use super::{Context, Eval, EvalError};
 use crate::value::{self, Value};
@@ -53,6 +53,16 @@ impl Chain {
         })
     }
 
+    /// The chain as one function from long.
+    pub fn into_function(self) -> Function {
+        match self {
+            Chain::Long(steps) => Function::long_to_long(move |cycle, context| steps.run(cycle, context)),
+            Chain::Int(f) => Function::LongToInt(f),
+            Chain::Double(f) => Function::LongToDouble(f),
+            Chain::Object(f) => Function::LongToObject(f),
+        }
+    }
+
     /// This chain, whose last function is declared to give `previous`, and then `next`.
     pub fn then(self, previous: Type, next: &Nested) -> Chain {
         match next.function.clone() {
@@ -80,8 +90,23 @@ impl Chain {
             Function::DoubleToObject(g) => Chain::Object(after_double(self, g)),
             Function::ObjectToObject(transform) => {
                 let wanted = (!previous.is_assignable(next.input, true)).then_some(next.input);
-                Chain::Object(Arc::new(Transformed { chain: self, transform, wanted }))
+                let reads_text = wanted.is_none()
+                    && match &transform {
+                        Transform::Text(_, of_null) => *of_null == OfNull::Text || self.has_value(),
+                        Transform::Value(_) => false,
+                    };
+                Chain::Object(Arc::new(Transformed { chain: self, transform, wanted, reads_text }))
             }
+        }
+    }
+}
+
+impl Chain {
+    /// It never gives null.
+    fn has_value(&self) -> bool {
+        match self {
+            Chain::Long(_) | Chain::Int(_) | Chain::Double(_) => true,
+            Chain::Object(f) => f.is_text(),
         }
     }
 }
@@ -165,6 +190,10 @@ impl<F: Fn(i64, &mut Context) -> Eval<B> + Send + Sync, B> Produce<i64> for Behi
         self.g.value((self.input)(cycle, context)?, context)
     }
 
+    fn is_text(&self) -> bool {
+        self.g.is_text()
+    }
+
     fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.g.write((self.input)(cycle, context)?, context, out)
     }
@@ -222,6 +251,8 @@ struct Transformed {
     transform: Transform,
     /// The class that the value must have: checked where the chain does not promise it.
     wanted: Option<Type>,
+    /// The transform needs no more than the text that the chain writes.
+    reads_text: bool,
 }
 
 impl Produce<i64> for Transformed {
@@ -231,9 +262,13 @@ impl Produce<i64> for Transformed {
         self.transform.value(value, context)
     }
 
+    fn is_text(&self) -> bool {
+        self.reads_text
+    }
+
     fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
-        match (&self.transform, self.wanted) {
-            (Transform::Text(rewrite), None) => {
+        match &self.transform {
+            Transform::Text(rewrite, _) if self.reads_text => {
                 let from = out.len();
                 self.chain.write(cycle, context, out)?;
                 rewrite(out, from, context)
@@ -246,9 +281,10 @@ impl Produce<i64> for Transformed {
     }
 
     fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
-        match (&self.transform, self.wanted) {
-            (Transform::Text(_), None) => bson_text(out, |out| self.write(cycle, context, out)),
-            _ => bson_of(&self.value(cycle, context)?, out),
+        if self.reads_text {
+            bson_text(out, |out| self.write(cycle, context, out))
+        } else {
+            bson_of(&self.value(cycle, context)?, out)
         }
     }
 }

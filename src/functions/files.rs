@@ -1,7 +1,7 @@
 //! Functions that read a file, once, when they are built: the user's file of that name below the working
 //! directory, else the one that is bundled.
 
-use super::function::Transform;
+use super::function::{OfNull, Transform};
 use super::image::Image;
 use super::java_regex::JavaRegex;
 use super::{
@@ -331,7 +331,8 @@ fn hashed_lines(
     }
     Ok(move |v: i64| {
         let size = least + hash::long(v) % (most - least + 1);
-        (0..super::collections::checked_size(size)? as i64)
+        // A size below 0 is none.
+        (0..super::collections::checked_size(size.max(0))? as i64)
             .map(|i| Ok(Value::Text(lines.line(v.wrapping_add(i))?.to_owned())))
             .collect()
     })
@@ -542,7 +543,7 @@ static FIRST_LINES: FunctionRow = FunctionRow {
 
 /// The same text for any value.
 pub fn constant_text(text: String) -> Function {
-    Function::ObjectToObject(Transform::by_text(move |out, from, _| {
+    Function::ObjectToObject(Transform::by_text(OfNull::Text, move |out, from, _| {
         out.truncate(from);
         out.extend_from_slice(text.as_bytes());
         Ok(())

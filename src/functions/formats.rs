@@ -896,6 +896,8 @@ impl DecimalPattern {
     }
 }
 
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
 /// `decimal`, which stands for `exact`, with at most so many digits; a tie goes to the even digit, and whether
 /// it is one, the exact value says.
 fn half_even(decimal: &Decimal, exact: f64, count: i64) -> Decimal {
@@ -909,6 +911,8 @@ fn half_even(decimal: &Decimal, exact: f64, count: i64) -> Decimal {
             match all.point.cmp(&decimal.point).then_with(|| all.digits.cmp(&decimal.digits)) {
                 std::cmp::Ordering::Less => false,
                 std::cmp::Ordering::Greater => true,
+                // Java takes the digits of a whole number below 2^63 for inexact, and so the tie for more than one.
+                std::cmp::Ordering::Equal if exact.fract() == 0.0 && exact < TWO_TO_63 => true,
                 std::cmp::Ordering::Equal => decimal.digit(count - 1) % 2 == 1,
             }
         }
@@ -1032,7 +1036,10 @@ mod tests {
             ("0%", 0.256, "26%"),
             ("$0.00;($0.00)", -1.5, "($1.50)"),
             ("'#'0", 5.0, "#5"),
-            ("0.###E0", 12345.0, "1.234E4"),
+            ("0.###E0", 12345.0, "1.235E4"),
+            ("0E0", 45.0, "5E1"),
+            ("0.0E0", 1.25, "1.2E0"),
+            ("0.0E0", 1.25e20, "1.2E20"),
             ("00.##E0", 0.00123, "12.3E-4"),
             ("##0.##E0", 12345.0, "12.345E3"),
             ("0.0E00", 0.0, "0.0E00"),

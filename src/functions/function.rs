@@ -13,6 +13,11 @@ pub type Map<I, O> = Arc<dyn Fn(I, &mut Context) -> Eval<O> + Send + Sync>;
 pub trait Produce<I>: Send + Sync {
     fn value(&self, input: I, context: &mut Context) -> Eval<Value>;
 
+    /// The value is always a text, never null.
+    fn is_text(&self) -> bool {
+        false
+    }
+
     /// Appends the text of the value, without making the value where it can.
     fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.value(input, context)?.write_text(out);
@@ -54,7 +59,18 @@ type Make = Arc<dyn Fn(Value, &mut Context) -> Eval<Value> + Send + Sync>;
 pub enum Transform {
     Value(Make),
     /// Yields a String that depends on the input's text alone; spares making either.
-    Text(Rewrite),
+    Text(Rewrite, OfNull),
+}
+
+/// What a function of texts makes of null.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfNull {
+    /// What it makes of the text `null`.
+    Text,
+    /// Null.
+    Null,
+    /// An error.
+    Error,
 }
 
 /// A function of the library, built with its arguments.
@@ -90,6 +106,10 @@ impl<I, F: Fn(I, &mut Context, &mut Vec<u8>) -> Eval<()> + Send + Sync> Produce<
         let mut out = Vec::new();
         (self.0)(input, context, &mut out)?;
         Ok(text_value(out))
+    }
+
+    fn is_text(&self) -> bool {
+        true
     }
 
     fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
@@ -133,15 +153,20 @@ impl Transform {
 
     /// A transform from a closure that rewrites `out[from..]`.
     pub fn by_text(
+        of_null: OfNull,
         rewrite: impl Fn(&mut Vec<u8>, usize, &mut Context) -> Eval<()> + Send + Sync + 'static,
     ) -> Transform {
-        Transform::Text(Arc::new(rewrite))
+        Transform::Text(Arc::new(rewrite), of_null)
     }
 
     pub fn value(&self, input: Value, context: &mut Context) -> Eval<Value> {
         match self {
             Transform::Value(make) => make(input, context),
-            Transform::Text(rewrite) => {
+            Transform::Text(_, OfNull::Null) if input == Value::Null => Ok(Value::Null),
+            Transform::Text(_, OfNull::Error) if input == Value::Null => {
+                Err(EvalError::boxed("NullPointerException", "there is no text: the value is null"))
+            }
+            Transform::Text(rewrite, _) => {
                 let mut out = Vec::new();
                 input.write_text(&mut out);
                 rewrite(&mut out, 0, context)?;

@@ -1,7 +1,7 @@
 //! Values as JSON text, as Gson 2.10 with its defaults writes them, and texts made fit to stand in JSON.
 
 use super::function::text_value;
-use super::text::text_to_text;
+use super::text::text_or_null;
 use super::{Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Overload, Type};
 use crate::value::Value;
 use crate::value::calendar::{Moment, short};
@@ -63,7 +63,7 @@ static ESCAPE_JSON: FunctionRow = FunctionRow {
           ASCII as \\uXXXX",
     examples: &[Example("FixedValue('say \"é/\"'); EscapeJSON()", 0, r#"say \"\u00E9\/\""#)],
     overloads: &[Overload::new("from_string", Type::String, Type::String, NOTHING, |_| {
-        Ok(text_to_text(|text, out| {
+        Ok(text_or_null(|text, out| {
             escape(text, out);
             Ok(())
         }))

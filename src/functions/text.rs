@@ -1,6 +1,6 @@
 //! Text: number names, templates, combinations, and what rewrites a text.
 
-use super::function::Transform;
+use super::function::{OfNull, Transform};
 use super::image::character_set;
 use super::java_regex::{JavaRegex, Replacement};
 use super::{
@@ -49,13 +49,25 @@ const fn of_long(constructors: &'static [Constructor], build: Build) -> Overload
     Overload::new("from_long.to_string", Type::Long, Type::String, constructors, build)
 }
 
-/// A function that appends a text made of its input's.
+/// A function that appends a text made of its input's; there must be one.
 pub(super) fn text_to_text(f: impl Fn(&str, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static) -> Function {
+    rewriting(OfNull::Error, f)
+}
+
+/// A function that appends a text made of its input's, and keeps null.
+pub(super) fn text_or_null(f: impl Fn(&str, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static) -> Function {
+    rewriting(OfNull::Null, f)
+}
+
+fn rewriting(
+    of_null: OfNull,
+    f: impl Fn(&str, &mut Vec<u8>) -> Eval<()> + Send + Sync + 'static,
+) -> Function {
     thread_local! {
         /// Where the input stands meanwhile: kept, so that no cycle allocates it.
         static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
-    Function::ObjectToObject(Transform::by_text(move |out, from, _| {
+    Function::ObjectToObject(Transform::by_text(of_null, move |out, from, _| {
         let mut input = INPUT.take();
         input.clear();
         input.extend_from_slice(out.get(from..).unwrap_or_default());
@@ -78,7 +90,7 @@ static PREFIX: FunctionRow = FunctionRow {
         &[Constructor::of(&[Type::String])],
         |arguments| {
             let prefix = arguments.text(0)?.to_owned();
-            Ok(Function::ObjectToObject(Transform::by_text(move |out, from, _| {
+            Ok(Function::ObjectToObject(Transform::by_text(OfNull::Text, move |out, from, _| {
                 let end = out.len();
                 out.extend_from_slice(prefix.as_bytes());
                 out.copy_within(from..end, from + prefix.len());
@@ -102,7 +114,7 @@ static SUFFIX: FunctionRow = FunctionRow {
         &[Constructor::of(&[Type::String])],
         |arguments| {
             let suffix = arguments.text(0)?.to_owned();
-            Ok(Function::ObjectToObject(Transform::by_text(move |out, _, _| {
+            Ok(Function::ObjectToObject(Transform::by_text(OfNull::Text, move |out, _, _| {
                 out.extend_from_slice(suffix.as_bytes());
                 Ok(())
             })))
@@ -801,7 +813,7 @@ static HTML_ENTITY_ENCODE: FunctionRow = FunctionRow {
     doc: "writes characters that HTML 4 has names for as named entities",
     examples: &[Example("FixedValue('<é&b>'); HTMLEntityEncode()", 0, "&lt;&eacute;&amp;b&gt;")],
     overloads: &[of_text(NOTHING, |_| {
-        Ok(text_to_text(|text, out| {
+        Ok(text_or_null(|text, out| {
             html_entities::encode(text, out);
             Ok(())
         }))
@@ -815,7 +827,7 @@ static HTML_ENTITY_DECODE: FunctionRow = FunctionRow {
     doc: "reads the entities of HTML 4, by name or by number; what is none stays",
     notes: "`&apos;` is not among them",
     examples: &[Example("FixedValue('&lt;&#233;&amp;'); HTMLEntityDecode()", 0, "<é&")],
-    overloads: &[of_text(NOTHING, |_| Ok(text_to_text(html_entities::decode)))],
+    overloads: &[of_text(NOTHING, |_| Ok(text_or_null(html_entities::decode)))],
     ..FunctionRow::NEW
 };
 

@@ -179,10 +179,10 @@ impl Zone {
 
     /// When the day of an instant begins.
     pub fn start_of_day(&self, instant: i64) -> Eval<i64> {
-        let day = floor(self.to_local(instant)?, DAY)?;
+        let day = floor(self.to_local(instant)?, DAY);
         // Six hours into it, where no clock jumps.
         let within = self.to_instant(day.wrapping_add(6 * HOUR))?;
-        let start = floor(self.to_local(within)?, DAY)?;
+        let start = floor(self.to_local(within)?, DAY);
         Ok(self.earlier(self.to_instant_near(start, within)?))
     }
 
@@ -199,22 +199,22 @@ impl Zone {
     }
 }
 
-/// `millis` brought down to a multiple of `unit`.
-pub fn floor(millis: i64, unit: i64) -> Eval<i64> {
-    millis.checked_sub(millis.rem_euclid(unit)).ok_or_else(|| overflow("the start"))
+/// `millis` brought down to a multiple of `unit`. It wraps around below the least time, as Joda's rounding does.
+pub fn floor(millis: i64, unit: i64) -> i64 {
+    millis.wrapping_sub(millis.rem_euclid(unit))
 }
 
 /// The first day of the month of a local time, at the same time of day.
 pub fn first_of_month(local: i64) -> Eval<i64> {
     let moment = Moment::of(local);
-    add(local, -DAY * (i64::from(moment.day) - 1))
+    Ok(local.wrapping_sub(DAY * (i64::from(moment.day) - 1)))
 }
 
 /// January of the year of a local time, at the same day and time.
 pub fn january(local: i64) -> Eval<i64> {
     let moment = Moment::of(local);
     let days = days_of(moment.year, 1, moment.day) - days_of(moment.year, moment.month, moment.day);
-    add(local, DAY * days)
+    Ok(local.wrapping_add(DAY * days))
 }
 
 /// The day of the same week (from Monday) that has this number, 1 for Monday, at the same time.

@@ -63,6 +63,8 @@ pub enum ArgumentValue {
     Bool(bool),
     Text(String),
     Call(Call),
+    /// Two calls or more, one after the other, which the reference has not.
+    Flow(Recipe),
     /// `null`, which the reference has not.
     Null,
     /// `$name`, which no function takes.
@@ -90,7 +92,7 @@ pub fn parse(text: &Text) -> Result<Parsed, Diagnostic> {
         .map_err(|error| explain(text, &error))?
         .next()
         .ok_or_else(|| Diagnostic::error("the recipe is empty").at(text.location()))?;
-    let mut reader = Reader { text, notices: Vec::new() };
+    let mut reader = Reader { text, notices: Vec::new(), has_flows: false };
     let mut steps = Vec::new();
     for pair in root.into_inner() {
         match pair.as_rule() {
@@ -109,18 +111,52 @@ pub fn parse(text: &Text) -> Result<Parsed, Diagnostic> {
             _ => reader.aside(&pair),
         }
     }
-    let mut notices = reader.notices;
-    // Positions, not the order of the walk.
-    notices.sort_by_key(|notice| notice.location.as_ref().map(|location| location.range.start));
-    Ok(Parsed { recipe: Recipe { steps }, notices })
+    Ok(reader.parsed(Recipe { steps }))
+}
+
+/// Reads `text` with whole flows as arguments: `ListSized(3,Hash(); Mod(10))`. None where there is no such
+/// argument, or more than such a recipe. For what [`parse`] makes no sense of: it takes the `;` for the end of
+/// the call, as the reference does.
+pub fn parse_with_flows(text: &Text) -> Option<Parsed> {
+    check_depth(text).ok()?;
+    let root = RecipeParser::parse(Rule::whole, text.as_str()).ok()?.next()?;
+    let mut reader = Reader { text, notices: Vec::new(), has_flows: false };
+    let mut steps = Vec::new();
+    for pair in root.into_inner() {
+        match pair.as_rule() {
+            Rule::flow => steps = reader.flow(pair).ok()?,
+            _ => reader.aside(&pair),
+        }
+    }
+    reader.has_flows.then(|| reader.parsed(Recipe { steps }))
 }
 
 struct Reader<'a> {
     text: &'a Text,
     notices: Vec<Diagnostic>,
+    /// An argument is a flow.
+    has_flows: bool,
 }
 
 impl Reader<'_> {
+    fn parsed(self, recipe: Recipe) -> Parsed {
+        let mut notices = self.notices;
+        // Positions, not the order of the walk.
+        notices.sort_by_key(|notice| notice.location.as_ref().map(|location| location.range.start));
+        Parsed { recipe, notices }
+    }
+
+    fn flow(&mut self, pair: Pair<'_, Rule>) -> Result<Vec<Call>, Diagnostic> {
+        let mut steps = Vec::new();
+        for inner in pair.into_inner() {
+            match inner.as_rule() {
+                Rule::deep => steps.push(self.call(inner)?),
+                _ => self.aside(&inner),
+            }
+        }
+        Ok(steps)
+    }
+
     /// Anything that is not part of the meaning: dropped characters are noted, the rest is punctuation.
     fn aside(&mut self, pair: &Pair<'_, Rule>) {
         match pair.as_rule() {
@@ -170,7 +206,7 @@ impl Reader<'_> {
                 Rule::input => input = self.name(inner),
                 Rule::output => output = self.name(inner),
                 Rule::name => name = Some(Name { range: range(&inner), text: inner.as_str().to_owned() }),
-                Rule::arg => {
+                Rule::arg | Rule::inner => {
                     for value in inner.into_inner() {
                         arguments.push(self.argument(value)?);
                     }
@@ -183,7 +219,7 @@ impl Reader<'_> {
     }
 
     fn argument(&mut self, pair: Pair<'_, Rule>) -> Result<Argument, Diagnostic> {
-        let range = range(&pair);
+        let range = trimmed(&pair);
         let text = pair.as_str();
         let bare = |suffixes: [char; 2]| text.trim_end_matches(suffixes);
         let value = match pair.as_rule() {
@@ -199,6 +235,17 @@ impl Reader<'_> {
             Rule::single => Some(ArgumentValue::Text(inside(text).to_owned())),
             Rule::quoted => Some(ArgumentValue::Text(unescaped(inside(text)))),
             Rule::nested => Some(ArgumentValue::Call(self.call(pair.clone())?)),
+            Rule::flow => {
+                let mut steps = self.flow(pair.clone())?;
+                match (steps.pop(), steps.is_empty()) {
+                    (Some(only), true) => Some(ArgumentValue::Call(only)),
+                    (last, _) => {
+                        steps.extend(last);
+                        self.has_flows = true;
+                        Some(ArgumentValue::Flow(Recipe { steps }))
+                    }
+                }
+            }
             _ => self.name(pair.clone()).map(|name| ArgumentValue::Variable(name.text)),
         };
         let Some(value) = value else {
@@ -400,6 +447,7 @@ mod tests {
                 ArgumentValue::Null => "null".to_owned(),
                 ArgumentValue::Text(value) => format!("{value:?}"),
                 ArgumentValue::Call(call) => shown(call),
+                ArgumentValue::Flow(flow) => flow.steps.iter().map(shown).collect::<Vec<_>>().join(";"),
                 ArgumentValue::Variable(name) => format!("${name}"),
             })
             .collect();
@@ -446,6 +494,25 @@ mod tests {
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
             assert_eq!(steps(recipe), Ok(expected), "{recipe:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_may_be_flows_where_that_is_asked_for() {
+        for (recipe, expected) in [
+            ("F(1,A(2); B())", Some("F(1,A(2);B())")),
+            ("G(); F(A();\n  F(B() ; C()->long ) ) ;", Some("G() F(A();F(B();C()>long))")),
+            // No flow among the arguments, or no whole recipe.
+            ("F(A(),B()); C()", None),
+            ("F(A(); B()", None),
+            ("F(A();)", None),
+            ("F(A();; B())", None),
+            ("F(A(); 5)", None),
+            ("F(A(); B()) C()", None),
+        ] {
+            let found = parse_with_flows(&Text::unplaced(recipe))
+                .map(|parsed| parsed.recipe.steps.iter().map(shown).collect::<Vec<_>>().join(" "));
+            assert_eq!(found.as_deref(), expected, "{recipe}");
         }
     }
 
@@ -530,6 +597,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn the_parser_never_panics(recipe: String) {
+            let _ = parse_with_flows(&Text::unplaced(recipe.clone()));
             let _ = parse(&Text::unplaced(recipe));
         }
 
@@ -537,6 +605,7 @@ mod tests {
         fn the_parser_never_panics_on_near_recipes(
             recipe in "(Mod|Add|long|->|\\(|\\)|,|;|'|\"|\\\\|\n|\r| |\t|\\$|=|-|\\.|[0-9]{1,12}|[lLdDfFeE]|#|é|compose|true){0,24}"
         ) {
+            let _ = parse_with_flows(&Text::unplaced(recipe.clone()));
             let _ = parse(&Text::unplaced(recipe));
         }
     }
