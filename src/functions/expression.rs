@@ -74,7 +74,8 @@ fn expression(arguments: &Arguments<'_>) -> Result<Expression, Refusal> {
     let text = arguments.text(0)?;
     Expression::parse(text).map_err(|error| {
         let before = text.get(..error.range.start).unwrap_or_default();
-        let refusal = Refusal::new(format!("{}, after `{before}`", error.message)).at(0);
+        let place = if before.trim().is_empty() { String::new() } else { format!(", after `{before}`") };
+        let refusal = Refusal::new(format!("{}{place}", error.message)).at(0);
         match error.help {
             Some(help) => refusal.help(help),
             None => refusal,
