@@ -50,7 +50,7 @@ const REFUSED_SIGNS: &[&str] = &[
 ];
 
 pub(super) fn expression(text: &str) -> Result<Expression, SyntaxError> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = Parser { text, at: 0, depth: 0, typed: Vec::new() };
     let mut statements = Vec::new();
     parser.blanks();
     while !parser.rest().is_empty() {
@@ -73,6 +73,8 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Names given values whose type is known.
+    typed: Vec<&'a str>,
 }
 
 fn error(message: impl Into<String>, range: Range<usize>) -> SyntaxError {
@@ -157,7 +159,11 @@ impl<'a> Parser<'a> {
             {
                 self.at += 1;
                 self.blanks();
-                return Ok(Node::Assign(word.to_owned(), Box::new(self.choice()?)));
+                let value = self.choice()?;
+                if value.has_known_type() {
+                    self.typed.push(word);
+                }
+                return Ok(Node::Assign(word.to_owned(), Box::new(value)));
             }
             self.at = start;
         }
@@ -261,7 +267,8 @@ impl<'a> Parser<'a> {
             }
             self.take(sign);
             let (right, tighter) = self.nested(|parser| parser.binary(binding + 1))?;
-            left = Node::binary(operator, left, right, tighter);
+            let is_typed = matches!(&left, Node::Variable(name) if self.typed.contains(&name.as_str()));
+            left = Node::binary(operator, left, right, tighter && !is_typed);
         }
         Ok(left)
     }

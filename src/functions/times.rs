@@ -294,14 +294,14 @@ start_of!(
     "ToMillisAtStartOfMinute",
     "the start of the minute that a time is in, in a zone",
     &[Example("ToMillisAtStartOfMinute()", 72345, "60000")],
-    |zone, v| zone.change(v, |local| Ok(zone::floor(local, MINUTE)))
+    |zone, v| zone.change(v, |local| zone::checked_floor(local, MINUTE))
 );
 start_of!(
     TO_MILLIS_AT_START_OF_HOUR,
     "ToMillisAtStartOfHour",
     "the start of the hour that a time is in, in a zone",
     &[Example("ToMillisAtStartOfHour('Asia/Kolkata')", 1800001, "1800000")],
-    |zone, v| zone.change(v, |local| Ok(zone::floor(local, HOUR)))
+    |zone, v| zone.change(v, |local| zone::checked_floor(local, HOUR))
 );
 start_of!(
     TO_MILLIS_AT_START_OF_DAY,

@@ -204,6 +204,12 @@ pub fn floor(millis: i64, unit: i64) -> i64 {
     millis.wrapping_sub(millis.rem_euclid(unit))
 }
 
+/// As [`floor`], but an error below the least time: where Joda goes field by field, what it gives there is no start
+/// of anything.
+pub fn checked_floor(millis: i64, unit: i64) -> Eval<i64> {
+    millis.checked_sub(millis.rem_euclid(unit)).ok_or_else(|| overflow("the start"))
+}
+
 /// The first day of the month of a local time, at the same time of day.
 pub fn first_of_month(local: i64) -> Eval<i64> {
     let moment = Moment::of(local);
