@@ -120,6 +120,17 @@ fn usage_errors_name_the_nearest_and_contact_nothing() {
         (vec!["mongodb-keyvalue2", "defalt"], vec!["default"]),
         (vec!["mongodb-keyvalue2", "default", "mintxt=5"], vec!["mintext"]),
         (vec!["rum", "workload=mongodb-keyvalue2"], vec!["run"]),
+        (vec!["describe", "workload=mongodb-keyvalue2", "nothere=5"], vec!["unknown parameter `nothere`"]),
+        (vec!["run", "driver=stdout", "op=x", "format=jsn"], vec!["did you mean `json`?"]),
+        (vec!["run", "driver=stdout", "op=x", "newline=maybe"], vec!["neither true nor false"]),
+        // Options of the reference that there are none of.
+        (vec!["-vv", "run", "op=noop"], vec!["this version of nbrs has no option `-vv`", "--logs-dir"]),
+        (
+            vec!["--show-script", "run"],
+            vec!["this version of nbrs has no option `--show-script`", "nbrs plan"],
+        ),
+        (vec!["--report-graphite-to=h:1", "run"], vec!["no option `--report-graphite-to`"]),
+        (vec!["--progres", "none", "run"], vec!["there is no option `--progres`", "`--progress`"]),
     ] {
         let ran = place.run(&args);
         ran.refused(2, &parts);
@@ -436,13 +447,23 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
+fn a_delay_before_the_first_op_is_no_part_of_the_run() {
+    let place = Place::new();
+    let before = Instant::now();
+    let (_, result) = place.result(&["run", "driver=diag", "op=initdelay=700ms", "cycles=3"]);
+    assert!(before.elapsed() >= Duration::from_millis(700));
+    assert_eq!(result["activities"][0]["cycles"]["done"], 3);
+}
+
+#[test]
 fn an_alias_that_nothing_started_is_said_before_anything_runs() {
     let place = Place::new();
     let ran = place.run(&["start", "driver=diag", "op=noop", "alias=load", "cycles=1", "await", "laod"]);
     ran.refused(2, &["await", "`laod`", "`load`"]);
     assert_eq!(ran.stdout, "", "nothing ran");
-    let ran = place.run(&["run", "driver=diag", "op=noop", "alias=load", "cycles=1", "stop", "other"]);
-    assert!(ran.ok().stderr.contains("stop: it names no activity"), "{}", ran.stderr);
+    let ran = place.run(&["run", "driver=diag", "op=noop", "alias=load", "cycles=1", "stop", "other,b.*"]);
+    let said = "stop: no activity `other,b.*` is started before it\n  help: there are: load";
+    assert!(ran.ok().stderr.contains(said), "{}", ran.stderr);
 }
 
 #[test]
@@ -605,6 +626,10 @@ fn a_bad_file_stops_no_list() {
     place.file("mine/good.yaml", "scenarios: {default: run op=x}\nops: {a: b}\n");
     place.file("mine/bad.yaml", "scenarios: {default: run op=x\n");
     std::fs::write(place.path().join("mine/latin.yaml"), b"ops: caf\xe9\n").expect("a file");
+    place.file("mine/a b.yaml", "scenarios: {one two: run op=x}\nops: {a: b}\n");
+    // As it can be pasted.
+    let listed = place.run(&["--list-scenarios", "--include", "mine"]).stdout;
+    assert!(listed.contains("    nbrs 'mine/a b' 'one two'\n"), "{listed}");
     for list in ["--list-workloads", "--list-scenarios"] {
         let ran = place.run(&[list, "--include", "mine"]);
         assert!(ran.ok().stdout.contains("mine/good"), "{}", ran.stdout);

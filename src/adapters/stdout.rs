@@ -15,6 +15,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an op may be held back before the next one takes it along to the reader.
+const HELD_BACK: Duration = Duration::from_millis(100);
 
 pub static ROW: AdapterRow = AdapterRow {
     name: "stdout",
@@ -48,6 +52,8 @@ pub static ROW: AdapterRow = AdapterRow {
 };
 
 fn connect(config: &Config) -> Result<Arc<dyn Adapter>, AdapterError> {
+    // Also where no op is made from bindings.
+    format(&config.parameters).and(newline(&config.parameters)).map_err(AdapterError::Configuration)?;
     let name = config.parameters.get("filename").map_or("stdout", String::as_str);
     let refused =
         |error: io::Error| AdapterError::Configuration(format!("cannot write to `{name}`: {error}"));
@@ -61,7 +67,11 @@ fn connect(config: &Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     let output = Output {
         name: name.to_owned(),
         at_once,
-        state: Mutex::new(State { writer: BufWriter::with_capacity(64 * 1024, file), failed: None }),
+        state: Mutex::new(State {
+            writer: BufWriter::with_capacity(64 * 1024, file),
+            flushed: Instant::now(),
+            failed: None,
+        }),
     };
     let facts = TargetFacts {
         kind: "stdout".to_owned(),
@@ -85,6 +95,7 @@ struct Output {
 
 struct State {
     writer: BufWriter<File>,
+    flushed: Instant,
     /// The first error; what follows it would leave a gap in the output.
     failed: Option<String>,
 }
@@ -94,10 +105,10 @@ impl Output {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn attempt(&self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<(), String> {
+    fn attempt(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), String> {
         let mut state = self.state();
         if state.failed.is_none()
-            && let Err(error) = write(&mut state.writer)
+            && let Err(error) = write(&mut state)
         {
             state.failed = Some(format!("writing to `{}` failed: {error}", self.name));
         }
@@ -121,7 +132,9 @@ impl Adapter for Stdout {
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
-        Box::pin(async { self.output.attempt(BufWriter::flush).map_err(AdapterError::Unreachable) })
+        Box::pin(async {
+            self.output.attempt(|state| state.writer.flush()).map_err(AdapterError::Unreachable)
+        })
     }
 }
 
@@ -137,9 +150,14 @@ impl Dispenser for Line {
     }
 
     fn run<'a>(&'a self, _cycle: i64, scratch: &'a mut Scratch) -> Run<'a> {
-        let written = self.output.attempt(|writer| {
-            writer.write_all(&scratch.bytes)?;
-            if self.output.at_once { writer.flush() } else { Ok(()) }
+        let written = self.output.attempt(|state| {
+            state.writer.write_all(&scratch.bytes)?;
+            // What reads a slow stream is not to wait for 64 KB of it.
+            if self.output.at_once || state.flushed.elapsed() >= HELD_BACK {
+                state.writer.flush()?;
+                state.flushed = Instant::now();
+            }
+            Ok(())
         });
         let failure = written.err().map(|message| Failure {
             name: "WriteFailed".into(),
@@ -189,6 +207,26 @@ impl Format {
     }
 }
 
+/// The parameter `format`.
+fn format(parameters: &IndexMap<String, String>) -> Result<Format, String> {
+    let Some(name) = parameters.get("format") else { return Ok(Format::Assignments) };
+    FORMATS.iter().find(|(known, _)| known == name).map(|(_, format)| *format).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+        let near = nearest(name, known.iter().copied());
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        format!("`format={name}` is none of {}{hint}", known.join(", "))
+    })
+}
+
+/// The parameter `newline`.
+fn newline(parameters: &IndexMap<String, String>) -> Result<bool, String> {
+    match parameters.get("newline").map(String::as_str) {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(other) => Err(format!("`newline={other}` is neither true nor false")),
+    }
+}
+
 /// The op `synthetic`: all document-level bindings (or those that `bindings=` names), as `format=` says.
 fn synthesise(
     bindings: &IndexMap<String, Text>,
@@ -209,22 +247,7 @@ fn synthesise(
         let known: Vec<&str> = bindings.keys().map(String::as_str).collect();
         return Err(format!("`bindings={wanted}` matches none of the bindings {}", known.join(", ")));
     }
-    let format = match parameters.get("format") {
-        None => Format::Assignments,
-        Some(name) => {
-            FORMATS.iter().find(|(known, _)| known == name).map(|(_, format)| *format).ok_or_else(|| {
-                let known: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-                let near = nearest(name, known.iter().copied());
-                let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                format!("`format={name}` is none of {}{hint}", known.join(", "))
-            })?
-        }
-    };
-    let newline = match parameters.get("newline").map(String::as_str) {
-        None | Some("true") => true,
-        Some("false") => false,
-        Some(other) => return Err(format!("`newline={other}` is neither true nor false")),
-    };
+    let (format, newline) = (format(parameters)?, newline(parameters)?);
     sort_as_java_set(&mut names);
     let mut template = format.template(&names);
     if newline {
@@ -365,6 +388,17 @@ mod tests {
         assert_eq!(run(&adapter, "x\n", 3), None);
         futures_util::FutureExt::now_or_never(adapter.close()).expect("ready").expect("flushed");
         assert_eq!(std::fs::read_to_string(&path).expect("written"), "x\nx\nx\n");
+    }
+
+    #[test]
+    fn what_reads_a_slow_stream_is_not_kept_waiting() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("out.txt");
+        let adapter = adapter(path.to_str().expect("a UTF-8 path")).expect("the file can be written");
+        assert_eq!(run(&adapter, "a\n", 1), None);
+        std::thread::sleep(HELD_BACK);
+        assert_eq!(run(&adapter, "b\n", 1), None);
+        assert_eq!(std::fs::read_to_string(&path).expect("written"), "a\nb\n");
     }
 
     #[test]

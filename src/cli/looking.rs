@@ -146,7 +146,8 @@ pub fn list_scenarios(includes: &[PathBuf], out: &mut dyn Write) -> io::Result<V
         let name = path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path);
         writeln!(out, "# {}\n# workload found in {path}\n    # scenarios:", first_line(workload))?;
         for scenario in &workload.scenarios {
-            writeln!(out, "    nbrs {name} {}", scenario.name)?;
+            let words = [name.to_owned(), scenario.name.clone()];
+            writeln!(out, "    nbrs {}", redact::command_line(&words))?;
         }
         if !workload.variables.is_empty() {
             writeln!(out, "        # defaults")?;

@@ -103,17 +103,36 @@ pub struct Options {
     pub drop: bool,
 }
 
-/// Options that the documentation of nbrs names and this version has not: refused by name.
+/// Options of the reference, or that the documentation of nbrs names, which this version has not: refused by name.
 const REFUSED_OPTIONS: &[&str] = &[
-    "report-html-to",
-    "report-graphite-to",
-    "logs-level",
-    "logs-max",
-    "html",
-    "hdr-digits",
-    "show-script",
-    "add-labels",
-    "set-labels",
+    "--report-html-to",
+    "--html",
+    "--hdr-digits",
+    "--add-labels",
+    "--set-labels",
+    "--metrics-prefix",
+    "--disable-logged-metrics",
+    "--report-graphite-to",
+    "--show-script",
+    "--compile-script",
+    "--list-scripts",
+    "--list-commands",
+    "--list-apps",
+    "--logs-level",
+    "--logs-max",
+    "--log-level-override",
+    "--console-pattern",
+    "--logfile-pattern",
+    "--logging-pattern",
+    "--ansi",
+    "--show-stacktraces",
+    "--annotate",
+    "--annotators",
+    "--maturity",
+    "--statedir",
+    "-v",
+    "-vv",
+    "-vvv",
 ];
 
 /// Verbs of the command line that this version has not: refused by name.
@@ -223,13 +242,16 @@ pub fn parse(args: &[OsString]) -> Result<(Options, Request), WordsError> {
         None => (args, None),
     };
     for arg in args.iter().skip(1).filter_map(|arg| arg.to_str()) {
-        let name = arg.strip_prefix("--").unwrap_or("").split('=').next().unwrap_or("");
+        let name = arg.split('=').next().unwrap_or("");
         if REFUSED_OPTIONS.contains(&name) {
             let help = match name {
-                "show-script" => "`nbrs plan WORKLOAD SCENARIO` prints what the steps come to",
+                "--show-script" => "`nbrs plan WORKLOAD SCENARIO` prints what the steps come to",
+                "-v" | "-vv" | "-vvv" => {
+                    "a run says what it does on stderr and in its log: `--logs-dir`, `--progress`"
+                }
                 _ => "`nbrs --help` lists what there is",
             };
-            let error = Diagnostic::error(format!("this version of nbrs has no option `--{name}`"));
+            let error = Diagnostic::error(format!("this version of nbrs has no option `{name}`"));
             return Err(error.help(help).into());
         }
     }

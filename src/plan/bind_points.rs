@@ -22,10 +22,14 @@ pub(super) struct BindPoint {
 pub(super) fn scan(text: &str) -> Vec<BindPoint> {
     let mut found = Vec::new();
     let mut from = 0;
+    let mut line = Line::default();
     while let Some(at) = text[from..].find('{').map(|at| from + at) {
+        if at >= line.end {
+            line = Line::of(text, at);
+        }
         let point = reference(text, at)
-            .or_else(|| inline(text, at, "{{", "}}"))
-            .or_else(|| inline(text, at, "{(", ")}"));
+            .or_else(|| line.inline(text, at, "{{", "}}"))
+            .or_else(|| line.inline(text, at, "{(", ")}"));
         from = match point {
             Some(point) => {
                 let end = point.range.end;
@@ -53,21 +57,39 @@ fn reference(text: &str, at: usize) -> Option<BindPoint> {
     })
 }
 
-/// `{{…}}` or `{(…)}`: the shortest text of at least one character up to `close`, on one line.
-fn inline(text: &str, at: usize, open: &str, close: &str) -> Option<BindPoint> {
-    let start = at + open.len();
-    let body = text[at..].strip_prefix(open)?;
-    if body.starts_with(close) {
-        return None;
+/// What is known of the line that is scanned, so that a line of nothing but braces is read once, not once a brace.
+#[derive(Default)]
+struct Line {
+    end: usize,
+    /// The brackets that close nothing any more in what is left of it.
+    spent: Vec<&'static str>,
+}
+
+impl Line {
+    /// The line of `text` that `at` is in.
+    fn of(text: &str, at: usize) -> Line {
+        let end = text[at..].find(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        Line { end: end.map_or(text.len(), |end| at + end), spent: Vec::new() }
     }
-    let first = body.chars().next()?.len_utf8();
-    let length = first + body.get(first..)?.find(close)?;
-    let one_line = !body[..length].contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
-    one_line.then(|| BindPoint {
-        range: at..start + length + close.len(),
-        inner: start..start + length,
-        inline: true,
-    })
+
+    /// `{{…}}` or `{(…)}`: the shortest text of at least one character up to `close`, on one line.
+    fn inline(&mut self, text: &str, at: usize, open: &str, close: &'static str) -> Option<BindPoint> {
+        let start = at + open.len();
+        let body = text[at..self.end].strip_prefix(open)?;
+        if self.spent.contains(&close) || body.starts_with(close) {
+            return None;
+        }
+        let first = body.chars().next()?.len_utf8();
+        let Some(length) = body[first..].find(close).map(|length| first + length) else {
+            self.spent.push(close);
+            return None;
+        };
+        Some(BindPoint {
+            range: at..start + length + close.len(),
+            inner: start..start + length,
+            inline: true,
+        })
+    }
 }
 
 /// A compiled binding of an op.
@@ -216,6 +238,14 @@ mod tests {
             let found: Vec<&str> = scan(text).into_iter().map(|p| &text[p.inner]).collect();
             assert_eq!(found, *expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_great_many_braces_are_read_once() {
+        for text in ["{", "{{", "{(", "{{ {(", "{{a\n"] {
+            assert_eq!(scan(&text.repeat(500_000)), [], "{text}");
+        }
+        assert_eq!(scan(&format!("{}a}}}}", "{".repeat(500_000))).len(), 1);
     }
 
     proptest::proptest! {

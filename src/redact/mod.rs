@@ -143,6 +143,7 @@ fn matches(regex: &Regex, text: &str) -> Vec<Range<usize>> {
 /// The other places of the secrets at `known`: as words of their own, and in quoted pieces, since what splits a
 /// text at its colons quotes what lies between them.
 fn repeats(text: &str, known: &[Range<usize>]) -> Vec<Range<usize>> {
+    // A name of one or two letters is in a password by chance.
     const SHORTEST: usize = 3;
     let secrets: Vec<&str> = known
         .iter()
@@ -163,7 +164,8 @@ fn repeats(text: &str, known: &[Range<usize>]) -> Vec<Range<usize>> {
         |from: usize, to: usize| known.iter().any(|range| from < range.end && range.start < to);
     let is_piece = |quoted: &Range<usize>| {
         let piece = &text[quoted.clone()];
-        !holds_secret(quoted.start, quoted.end)
+        piece.len() >= SHORTEST
+            && !holds_secret(quoted.start, quoted.end)
             && text.match_indices(piece).any(|(at, _)| holds_secret(at, at + piece.len()))
     };
     ranges.extend(matches(&QUOTED, text).into_iter().filter(is_piece));
@@ -320,6 +322,8 @@ mod tests {
             ),
             ("errors=mongodb://u:s3;cr@h: no verb `//u:s3`", "errors=mongodb://u:***@h: no verb `***`"),
             ("alias=app:s3cr@h is odd", "alias=app:***@h is odd"),
+            // what is in a secret by chance
+            ("step `s` has mongodb://u:s3cr@h/", "step `s` has mongodb://u:***@h/"),
             // what only looks like one
             (
                 "mongodb/f@b.yaml:3:5: error: `{mail:\"a@b\"}`",

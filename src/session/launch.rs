@@ -38,11 +38,12 @@ impl Session<'_> {
         prepared.parameters.extend(uri.map(|uri| ("connection".to_owned(), uri)));
 
         let mut interrupt = self.interrupt.clone();
+        let of_origin = |error: SessionError| match from_environment {
+            true => error.of_environment(),
+            false => error,
+        };
         let adapters = tokio::select! {
-            adapters = connect(&prepared) => adapters.map_err(|error| match from_environment {
-                true => error.of_environment(),
-                false => error,
-            })?,
+            adapters = connect(&prepared) => adapters.map_err(of_origin)?,
             _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
         };
         let journal = self.journal(&prepared)?;
@@ -68,6 +69,11 @@ impl Session<'_> {
                 let (name, then, ordinals) = (op.name, op.then, op.ordinals);
                 ops.push(ActivityOp { name, dispenser, then, ordinals, inserts, starts, stops });
             }
+        }
+        // Not before: an op may ask for a delay before the clock starts.
+        tokio::select! {
+            warmed = warm_up(&adapters) => warmed.map_err(of_origin)?,
+            _ = interrupt.wait_for(|stop| *stop) => return Ok(()),
         }
         let activity = Activity {
             alias: prepared.alias.clone(),
@@ -176,10 +182,17 @@ async fn connect(prepared: &Prepared) -> Result<Vec<Arc<dyn Adapter>>, SessionEr
         parameters.extend(client.plan.connection.clone().map(|uri| ("connection".to_owned(), uri)));
         let config = Config { alias: prepared.alias.clone(), parameters, threads: prepared.threads };
         let adapter = (row.connect)(config).await?;
-        adapter.warm_up().await?;
         adapters.push(adapter);
     }
     Ok(adapters)
+}
+
+/// Has every adapter ready for the first op.
+async fn warm_up(adapters: &[Arc<dyn Adapter>]) -> Result<(), SessionError> {
+    for adapter in adapters {
+        adapter.warm_up().await?;
+    }
+    Ok(())
 }
 
 /// The named timers of ops, each with the first op that starts it.

@@ -638,9 +638,14 @@ fn check_alias(command: &Command, started: &[String]) -> Option<Diagnostic> {
         Command::Stop { patterns, place }
             if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) =>
         {
-            Some(
-                Diagnostic::warning("stop: it names no activity that is started before it").at(place.clone()),
-            )
+            let asked: Vec<&str> = patterns.iter().map(steps::written).collect();
+            let asked = asked.join(",");
+            let warning = Diagnostic::warning(format!("stop: no activity `{asked}` is started before it"));
+            let warning = warning.at(place.clone());
+            Some(match started.is_empty() {
+                true => warning,
+                false => warning.help(format!("there are: {}", started.join(", "))),
+            })
         }
         _ => None,
     }

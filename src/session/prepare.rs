@@ -194,9 +194,15 @@ pub fn driver(name: &str) -> Result<&'static AdapterRow, Diagnostic> {
     })
 }
 
-/// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver.
+/// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver, so that the parameters
+/// of all drivers may be given.
 pub fn select(request: &Request, includes: &[PathBuf]) -> Result<Selected, SessionError> {
-    select_with(request, includes, workload::load)
+    let selected = select_with(request, includes, workload::load)?;
+    let drivers: Vec<&str> = ADAPTERS.iter().map(|row| row.name).collect();
+    let unknown = parameters::unknown(&selected.parameters, &drivers, &selected.variables);
+    let unknown = unknown.into_iter().filter(|(name, _)| !request.passed_on.contains(name));
+    let faults: Vec<Diagnostic> = unknown.map(|(name, error)| error.at(request.place(&name))).collect();
+    if faults.is_empty() { Ok(selected) } else { Err(faults.into()) }
 }
 
 /// Reads the workload of a name.
@@ -342,7 +348,7 @@ pub(super) fn check_values(request: &Request) -> Vec<Diagnostic> {
 
 /// Prepares an activity. Everything that can be wrong before contact is said here.
 pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, SessionError> {
-    prepare_selected(request, select(request, includes)?)
+    prepare_selected(request, select_with(request, includes, workload::load)?)
 }
 
 /// Prepares an activity of which [`select`] has chosen the ops.

@@ -82,7 +82,7 @@ pub fn simple(verb: &str, argument: &str, place: Option<Location>) -> Result<Com
         _ => {
             let mut patterns = Vec::new();
             for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
-                let pattern = Regex::new(&format!("^(?:{alias})$")).map_err(|error| {
+                let pattern = Regex::new(&format!("{WHOLE}{alias}{OF_ALIAS}")).map_err(|error| {
                     Diagnostic::error(format!(
                         "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
                     ))
@@ -93,4 +93,14 @@ pub fn simple(verb: &str, argument: &str, place: Option<Location>) -> Result<Com
             Ok(Command::Stop { patterns, place })
         }
     }
+}
+
+/// What stands before and behind a pattern that is to match the whole of an alias.
+const WHOLE: &str = "^(?:";
+const OF_ALIAS: &str = ")$";
+
+/// A pattern of aliases, as the user wrote it.
+pub(super) fn written(pattern: &Regex) -> &str {
+    let all = pattern.as_str();
+    all.strip_prefix(WHOLE).and_then(|rest| rest.strip_suffix(OF_ALIAS)).unwrap_or(all)
 }

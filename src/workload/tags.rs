@@ -119,24 +119,27 @@ impl TagFilter {
                 values.entry(key).or_default().insert(value);
             }
         }
+        let present: Vec<String> = values
+            .iter()
+            .map(|(key, values)| format!("{key}: {}", values.iter().copied().collect::<Vec<_>>().join(", ")))
+            .collect();
+        // A key that needs no tag in the file.
+        values.entry("op").or_default().extend(ops.iter().map(OpTemplate::own_name));
         let culprit = self.items.iter().find(|item| !ops.iter().any(|op| item.matches(op)));
         let at = culprit.and_then(|item| match &item.value {
             Some((value, _)) if values.contains_key(item.key.as_str()) => value.location(),
             _ => item.key.location(),
         });
         let at = at.or_else(|| self.text.location());
-        let present: Vec<String> = values
-            .iter()
-            .map(|(key, values)| format!("{key}: {}", values.iter().copied().collect::<Vec<_>>().join(", ")))
-            .collect();
         let mut help =
             culprit.and_then(|item| item.suggestion(&values)).map_or(String::new(), |s| format!("{s} "));
         help.push_str(&format!("there are {}", present.join("; ")));
         let filter = self.text.as_str();
-        let count = ops.len();
-        Diagnostic::error(format!("no op has the tags `{filter}`: all {count} are filtered out"))
-            .at(at)
-            .help(help)
+        let all = match ops.len() {
+            1 => "the only one is".to_owned(),
+            count => format!("all {count} are"),
+        };
+        Diagnostic::error(format!("no op has the tags `{filter}`: {all} filtered out")).at(at).help(help)
     }
 }
 
@@ -161,7 +164,13 @@ impl Item {
                 }
                 _ => "it is too large",
             };
-            Diagnostic::error(format!("`{value}` is not a regular expression: {why}")).at(value.location())
+            let error = Diagnostic::error(format!("`{value}` is not a regular expression: {why}"))
+                .at(value.location());
+            // What a shell would call a pattern.
+            match value.as_str().starts_with('*') {
+                true => error.help("write `.*` for any text"),
+                false => error,
+            }
         })?;
         Ok(Item { key, value: Some((value, regex)) })
     }
@@ -442,6 +451,9 @@ blocks:
             ("blok:schema", "did you mean `block:schema`?"),
             ("block:a name:b", "there are suite: kv; block: schema, rampup, main-read, main_write"),
             ("block:zzz", "all 5 are filtered out"),
+            ("ops:read-1", "did you mean `op:read-1`?"),
+            ("op:reed-1", "command line:1:4: error: no op has the tags `op:reed-1`"),
+            ("op:reed-1", "did you mean `op:read-1`?"),
         ] {
             let error = select(filter).expect_err(filter);
             assert!(error.contains(part), "{filter}: {error}");
@@ -454,6 +466,7 @@ blocks:
             ("some(block:a)", "command line:1:1: error: `some` is not one of all, any, none"),
             ("block:a(", "command line:1:7: error: `a(` is not a regular expression"),
             ("block:(?=x)", "not a regular expression"),
+            ("block:*", "write `.*` for any text"),
             ("block:a,:b", "command line:1:9: error: a tag name is missing"),
         ] {
             let error = select(filter).expect_err(filter);

@@ -24,6 +24,9 @@ const MAX_EXPANDED_BYTES: usize = 16 << 20;
 /// What one variable counts towards that, so that a great many empty ones end too.
 const VARIABLE_BYTES: usize = 256;
 
+/// How many bytes may be looked at for the ends of variables that turn out to be none.
+const MAX_SEARCHED_BYTES: usize = 16 << 20;
+
 /// Variables within variables deeper than this are taken as a mistake.
 const MAX_DEPTH: usize = 100;
 
@@ -131,6 +134,7 @@ pub(super) fn expand(
         unset: Vec::new(),
         open: Vec::new(),
         produced: 0,
+        searched: 0,
     };
     let mut out = Text::default();
     expander.expand(text, &mut out, 0)?;
@@ -159,6 +163,7 @@ struct Expander<'a> {
     /// Names whose parameter value is being expanded: a name in here again refers to itself.
     open: Vec<String>,
     produced: usize,
+    searched: usize,
 }
 
 impl<'a> Expander<'a> {
@@ -170,7 +175,11 @@ impl<'a> Expander<'a> {
         let written = text.as_str();
         let mut done = 0;
         let mut at = 0;
-        while let Some(found) = next_variable(written, at) {
+        while let Some(found) = next_variable(written, at, &mut self.searched).map_err(|open| {
+            Diagnostic::error("a great many template variables are never closed")
+                .at(text.locate(open))
+                .help("write `TEMPLATE(name,default)`, `<<name:default>>` or `${name:default}`")
+        })? {
             out.push_slice(text, done..found.whole.start);
             self.variable(text, &found, out, depth)?;
             done = found.whole.end;
@@ -293,27 +302,36 @@ struct Found {
 }
 
 /// The first variable at or after `from`.
-fn next_variable(text: &str, from: usize) -> Option<Found> {
+///
+/// # Errors
+/// Where a variable begins that is never closed, when `searched` is at its limit.
+fn next_variable(text: &str, from: usize, searched: &mut usize) -> Result<Option<Found>, Range<usize>> {
     let mut at = from;
     while let Some(offset) = text[at..].find(['T', '<', '$']) {
         at += offset;
         let rest = &text[at..];
-        let found = if rest.starts_with(OPEN) {
-            round_variable(text, at)
+        let (found, open) = if rest.starts_with(OPEN) {
+            (round_variable(text, at), OPEN)
         } else if rest.starts_with(ANGLE_OPEN) {
-            angle_variable(text, at)
+            (angle_variable(text, at), ANGLE_OPEN)
         } else if rest.starts_with(DOLLAR_OPEN) {
-            dollar_variable(text, at)
+            (dollar_variable(text, at), DOLLAR_OPEN)
         } else {
-            None
+            at += 1;
+            continue;
         };
         if found.is_some() {
-            return found;
+            return Ok(found);
         }
         // Not a variable after all: it stays as it is.
+        let end = if open == OPEN { rest.len() } else { rest.find('\n').unwrap_or(rest.len()) };
+        *searched += end;
+        if *searched > MAX_SEARCHED_BYTES {
+            return Err(at..at + open.len());
+        }
         at += 1;
     }
-    None
+    Ok(None)
 }
 
 fn round_variable(text: &str, start: usize) -> Option<Found> {
@@ -588,6 +606,17 @@ mod tests {
         doubling.insert("v60".to_owned(), "0123456789".to_owned());
         let error = expand(&Text::of_source("f", "<<v0>>"), &doubling, Blanks::Kept).expect_err("2^60 texts");
         assert!(error.message.contains("without end"), "{error:?}");
+    }
+
+    #[test]
+    fn what_is_opened_a_great_many_times_and_never_closed_is_an_error_and_no_endless_search() {
+        for opening in ["TEMPLATE(", "<<a", "${a: "] {
+            let text = Text::of_source("f", opening.repeat(20_000));
+            let error = expand(&text, &IndexMap::new(), Blanks::Kept).expect_err(opening);
+            assert!(error.message.contains("never closed") && error.location.is_some(), "{error:?}");
+            let few = Text::of_source("f", opening.repeat(20));
+            assert!(expand(&few, &IndexMap::new(), Blanks::Kept).is_ok(), "{opening}");
+        }
     }
 
     #[test]

@@ -117,6 +117,10 @@ fn what_an_op_cannot_be_is_refused_at_its_place() {
         ("ops: [{n1: a b, ratio: 5, params: {q: 1}}]", &["w.yaml:1:17", "`ratio` stands beside"][..]),
         ("ops: {o: {find: {id}}}", &["w.yaml:1:18", "`id` has no value", "quote it: \"{id}\""]),
         ("ops: [{name: n, op: a, stmt: b}]", &["given as `op` and as `stmt`"]),
+        ("ops: [[a]]", &["w.yaml:1:7", "an op is a text or a map of fields; this is a list"]),
+        ("ops: [null]", &["w.yaml:1:7", "this is nothing"]),
+        ("ops: {o: {find: c, f: TEMPLATE(a,)}}", &["w.yaml:1:20", "`f` has no value"]),
+        ("ops: {o: {stmt: true}}", &["op `o` is a text, a list or a map of fields; this is true or false"]),
         ("ops: [5]", &["w.yaml:1:7", "an op is a text or a map of fields; this is a number"]),
         ("ops: {a: 5}", &["an op is a text or a map of fields; this is a number"]),
         ("ops: {a: }", &["op `a` has nothing to do"]),
@@ -140,6 +144,7 @@ fn a_document_has_the_keys_it_has() {
         ("a: 1\na: 2", &["w.yaml:2:1", "the key `a` is given twice", "first given here"]),
         ("desc: a\ndescription: b\nops: x", &["`desc` and `description` are both given"]),
         ("min_version: \"5.26\"\nops: a", &["w.yaml:1:14", "asks for version 5.26; workloads up to 5.25"]),
+        ("min_version: soon\nops: a", &["w.yaml:1:14", "`soon` is not a version"]),
         ("scenarios: x\nops: a", &["`scenarios` is a map"]),
         ("", &["this workload is empty"]),
     ] {

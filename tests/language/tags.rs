@@ -84,6 +84,8 @@ fn a_filter_that_selects_nothing_lists_what_there_is_and_suggests_the_nearest() 
         // A blank does not separate.
         ("block:a name:b", &["suite: kv; block: schema, rampup, main-read, main_write"]),
         ("none(suite)", &["all 5 are filtered out"]),
+        ("ops:read-1", &["did you mean `op:read-1`?"]),
+        ("block:*", &["not a regular expression", "write `.*` for any text"]),
         ("some(block:a)", &["parameter tags:1:1", "not one of all, any, none"]),
         ("block:a(", &["parameter tags:1:7", "not a regular expression"]),
         (":x", &["a tag name is missing"]),
