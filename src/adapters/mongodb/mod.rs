@@ -1,6 +1,6 @@
 //! The `mongodb` driver: database commands to a MongoDB deployment, as an application would send them.
 //!
-//! One client of the official driver per activity. Ops go over connections of the [`lane`], or through the
+//! One client of the official driver per activity. Ops go over connections of the `lane`, or through the
 //! driver, with the same bytes. There is a connection for each logical thread, all of them up before the clock
 //! starts, unless the connection string says otherwise; nothing is retried, for a retry would hide a latency.
 
