@@ -42,6 +42,8 @@ fn reported() -> (Place, Ran, Json) {
         "1",
         "--report-ycsb-to",
         "ycsb.txt",
+        "--report-html-to",
+        "report.html",
         "--report-summary-to",
         "_LOGS_/_SESSION_.summary",
         "--session-name",
@@ -158,6 +160,19 @@ fn all_reports_of_a_run_agree() {
     assert_eq!(line("b__half-FAILED", "Operations"), 500.0);
     assert_eq!(line("b__half", "Return=ERROR"), 500.0);
 
+    // The page.
+    let page = text(&place, "report.html");
+    for op in ops {
+        let name = op["name"].as_str().expect("a name");
+        let failed = count(&op["attempted"]) - count(&op["ok"]);
+        let counts = [count(&op["ok"]), count(&op["attempted"]), failed].map(|n| n as f64);
+        assert_eq!(page_row(&page, "Ops", name)[..3], counts, "{name}");
+        let times = page_row(&page, "Times", name);
+        for (column, field) in [(2, "p50"), (5, "p99"), (8, "max")] {
+            assert_eq!(times[column], nanos(&op["service_us"], field) as f64, "{name} {field}");
+        }
+    }
+
     // The summary, on standard output and in its file, and where all of it is.
     assert_eq!(text(&place, "logs/S.summary").replace("\n\n", "\n"), ran.stdout.replace("\n\n", "\n"));
     assert!(ran.stdout.contains("2,500 of 3,000 ops ended well"), "{}", ran.stdout);
@@ -167,8 +182,16 @@ fn all_reports_of_a_run_agree() {
         "{log}"
     );
     let written = ran.stderr.lines().last().expect("a last line");
-    for file in ["result.json", "ycsb.txt", "times.hlog", "stats.csv", "csv", "logs/S.summary", "logs/S.log"]
-    {
+    for file in [
+        "result.json",
+        "report.html",
+        "ycsb.txt",
+        "times.hlog",
+        "stats.csv",
+        "csv",
+        "logs/S.summary",
+        "logs/S.log",
+    ] {
         assert!(written.contains(file), "no {file} in `{written}`");
     }
     let parts = fs::read_dir(place.path())
@@ -235,6 +258,8 @@ fn a_report_that_cannot_be_written_is_an_error() {
         ("--log-histograms=/dev/full:.*:1s", false),
         ("--log-histostats=/dev/full", false),
         ("--report-ycsb-to=/dev/full", true),
+        ("--report-json-to=/dev/full", true),
+        ("--report-html-to=/dev/full", true),
     ] {
         let ran = place.run(&["run", "op=noop", "driver=diag", "cycles=5", option]);
         ran.refused(2, &["error: cannot write /dev/full: "]);
@@ -432,4 +457,265 @@ fn metrics_are_pushed_when_the_run_has_ended() {
 
     let (ran, _) = pushed("/", "HTTP/1.1 400 Bad Request\r\n\r\nno");
     ran.refused(2, &["the last metrics could not be pushed to http://127.0.0.1", "400 Bad Request"]);
+}
+
+#[test]
+fn two_results_are_compared() {
+    let place = Place::new();
+    for (file, delay) in [("a.json", "op=delay=2ms"), ("b.json", "op=delay=20ms")] {
+        let report = format!("--report-json-to={file}");
+        place.run(&["run", delay, "driver=diag", "alias=main", "threads=2", "duration=6s", &report]).ok();
+    }
+    let ran = place.run(&["compare", "a.json", "b.json", "--html", "c.html"]);
+    for row in ["ok ops/s", "service p50"] {
+        let line = ran.ok().stdout.lines().find(|line| line.trim_start().starts_with(row));
+        let line = line.unwrap_or_else(|| panic!("no {row} in {}", ran.stdout));
+        // Which of both depends on how busy the machine is.
+        assert!(line.ends_with(" the noise between intervals"), "{line}");
+    }
+    assert!(text(&place, "c.html").contains("<svg"));
+    for (condition, code) in
+        [("p50>+20%", 4), ("rate<-20%", 4), ("p50>19ms", 4), ("p50>10s", 0), ("rate<-99%", 0)]
+    {
+        let ran = place.run(&["compare", "a.json", "b.json", "--fail-if", condition]);
+        assert_eq!(ran.code, code, "{condition}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(&format!("--fail-if '{condition}' holds: main has ")), code == 4);
+    }
+    place
+        .run(&["compare", "a.json", "b.json", "--fail-if", "nothing.p50>1s"])
+        .refused(2, &["named `nothing`"]);
+    place.run(&["run", "op=noop", "driver=diag", "--fail-if", "p50>+1%"]).refused(2, &["between two runs"]);
+    place.run(&["compare", "a.json"]).refused(2, &["two result files"]);
+    place.run(&["compare", "a.json", "none.json"]).refused(2, &["cannot read none.json"]);
+    place.file("c.json", "{}");
+    place.run(&["compare", "a.json", "c.json"]).refused(2, &["c.json", "no result of a run"]);
+    place.run(&["compare", "a.json", "b.json", "--html=/dev/full"]).refused(2, &["cannot write /dev/full"]);
+}
+
+/// The first number that a page holds for programs in each cell of the row of an op in a table.
+fn page_row(page: &str, table: &str, op: &str) -> Vec<f64> {
+    let table =
+        page.split(&format!("<caption>{table}</caption>")).nth(1).unwrap_or_else(|| panic!("no {table}"));
+    let table = table.split("</table>").next().expect("it ends");
+    let row = table.split("<tr>").find(|row| row.contains(&format!("<td>{op}</td>")));
+    let row = row.unwrap_or_else(|| panic!("no {op} in {table}"));
+    row.split("<data value=\"")
+        .skip(1)
+        .map(|cell| cell.split('"').next().expect("a value").parse().expect("a number"))
+        .collect()
+}
+
+#[test]
+fn parts_of_a_run_become_one() {
+    let place = Place::new();
+    place.file("w.yaml", WORKLOAD);
+    std::fs::create_dir(place.path().join("parts")).expect("a folder");
+    let children: Vec<_> = ["1", "2"]
+        .map(|part| {
+            let report = format!("--report-json-to=parts/{part}.json");
+            place.start(&[
+                "run",
+                "workload=w.yaml",
+                "driver=diag",
+                "alias=x.y-z",
+                "cycles=600",
+                "cyclerate=300",
+                "threads=20",
+                "errors=counter",
+                "--logs-dir=none",
+                "--progress=none",
+                &report,
+            ])
+        })
+        .into_iter()
+        .collect();
+    for child in children {
+        program::ended(child, Duration::from_secs(60)).ok();
+    }
+    let merge = ["merge", "parts", "--report-json-to=whole.json", "--report-html-to=whole.html"];
+    assert_eq!(place.run(&merge).ok().stdout, "");
+    let read = |file: &str| -> Json { serde_json::from_str(&text(&place, file)).expect("JSON") };
+    let (whole, parts) = (read("whole.json"), [read("parts/1.json"), read("parts/2.json")]);
+    let main = &whole["activities"][0];
+    assert_eq!(whole["run"]["merged"].as_array().map(Vec::len), Some(2));
+    assert_eq!((count(&main["threads"]), main["rate"]["target"].as_f64()), (40, Some(600.0)));
+    let page = text(&place, "whole.html");
+    for (at, op) in main["ops"].as_array().expect("ops").iter().enumerate() {
+        let name = op["name"].as_str().expect("a name");
+        let mut histogram: Histogram<u64> = Histogram::new(3).expect("3 digits");
+        for part in &parts {
+            let packed =
+                part["activities"][0]["ops"][at]["histograms"]["service"].as_str().expect("a histogram");
+            let bytes = STANDARD.decode(packed).expect("base 64");
+            let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
+            histogram.add(read).expect("it grows");
+        }
+        let of_parts = |field: &str| {
+            parts.iter().map(|part| count(&part["activities"][0]["ops"][at][field])).sum::<u64>()
+        };
+        for field in ["ok", "attempted", "bytes_sent"] {
+            assert_eq!(count(&op[field]), of_parts(field), "{name} {field}");
+        }
+        assert_eq!(count(&op["service_us"]["count"]), histogram.len());
+        for (quantile, field) in [(0.5, "p50"), (0.99, "p99"), (0.9999, "p9999")] {
+            assert_eq!(
+                nanos(&op["service_us"], field),
+                histogram.value_at_quantile(quantile),
+                "{name} {field}"
+            );
+        }
+        let series = main["series"].as_array().expect("points").iter().filter(|point| point["op"] == name);
+        assert_eq!(series.map(|point| count(&point["ok"])).sum::<u64>(), count(&op["ok"]), "{name}");
+        assert_eq!(
+            page_row(&page, "Ops", name)[..2],
+            [count(&op["ok"]) as f64, count(&op["attempted"]) as f64]
+        );
+    }
+    // The page of a result that was read is that of the run that wrote it.
+    place.run(&["report", "whole.json", "--report-html-to=again.html"]).ok();
+    assert_eq!(text(&place, "again.html"), page);
+
+    let to = "--report-json-to=x.json";
+    place.run(&["merge", "parts/1.json", "parts/1.json", to]).refused(2, &["the same run"]);
+    place.run(&["merge", "parts/1.json", "none.json", to]).refused(2, &["cannot read none.json"]);
+    place.run(&["merge", "parts/1.json"]).refused(2, &["nothing to write"]);
+    place.run(&["merge", to]).refused(2, &["needs result files"]);
+    place.run(&["report", "whole.json"]).refused(2, &["nothing to write"]);
+    place.run(&["report", "w.yaml", "--report-html-to=x.html"]).refused(2, &["no result of a run"]);
+    assert!(!place.path().join("x.json").exists() && !place.path().join("x.html").exists());
+}
+
+/// What a page becomes in headless Chromium, and what was said on its console.
+fn in_chromium(chromium: &std::ffi::OsStr, page: &std::path::Path, width: u32) -> (String, String) {
+    let profile = tempfile::tempdir().expect("a folder");
+    let ran = Ran::of(
+        Command::new(chromium)
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--enable-logging=stderr",
+                "--dump-dom",
+            ])
+            .arg(format!("--window-size={width},900"))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("file://{}", page.display())),
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    (ran.stdout, ran.stderr)
+}
+
+#[test]
+fn the_page_of_a_run_is_whole_in_a_browser() {
+    let (place, ..) = reported();
+    let page = text(&place, "report.html");
+    assert!(page.ends_with("</html>\n") && !page.contains("<script"), "{page}");
+    let Some(chromium) = std::env::var_os("NBRS_TEST_CHROMIUM") else {
+        println!("skipped: NBRS_TEST_CHROMIUM is not set");
+        return;
+    };
+    for width in [1_200, 390] {
+        let (dom, console) = in_chromium(&chromium, &place.path().join("report.html"), width);
+        let errors: Vec<&str> = console.lines().filter(|line| line.contains(":CONSOLE")).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        let charts: Vec<&str> = dom.split("<svg").skip(1).collect();
+        // Throughput and errors; of each op, service and response time, and their distribution.
+        assert_eq!(charts.len(), 2 * (2 + 3 * 3), "{}", dom.len());
+        for chart in charts {
+            let chart = chart.split("</svg>").next().expect("it ends");
+            assert!(chart.contains("<polyline") && chart.matches("<text").count() > 5, "{chart}");
+        }
+        assert!(dom.contains("<h3>b__ключи-🗝</h3>"), "an op is missing");
+    }
+}
+
+#[test]
+fn a_run_that_is_cut_off_early_has_reports_of_what_it_did() {
+    let place = Place::new();
+    let child = place.start(&[
+        "run",
+        "op=delay=5ms",
+        "driver=diag",
+        "cycles=1000000",
+        "cyclerate=200",
+        "threads=4",
+        "--report-json-to=r.json",
+        "--report-html-to=r.html",
+        "--report-csv-to=csv",
+        "--report-interval=1",
+    ]);
+    // The second row of a file comes with the second interval.
+    let csv = place.path().join("csv");
+    program::until(|| {
+        let rows = fs::read_dir(&csv)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok());
+        rows.map(|text| text.lines().count()).max() >= Some(3)
+    });
+    program::signal(&child, rustix::process::Signal::INT);
+    let ran = program::ended(child, Duration::from_secs(30));
+    assert_eq!(ran.code, 130, "{}", ran.stderr);
+    let result: Json = serde_json::from_str(&text(&place, "r.json")).expect("JSON");
+    let series = result["activities"][0]["series"].as_array().expect("points");
+    assert!(series.len() >= 2, "{series:?}");
+    // No interval stands out: a counter that begins again, or one that is divided by a length not its own, would.
+    let mut before = 0.0;
+    for point in series {
+        let t = point["t"].as_f64().expect("seconds");
+        let rate = count(&point["ok"]) as f64 / (t - before);
+        assert!(t > before && rate < 400.0, "{rate}/s until {t} s in {series:?}");
+        before = t;
+    }
+    let page = text(&place, "r.html");
+    assert!(page.contains("interrupted") && page.matches("<polyline").count() >= 6, "{}", page.len());
+}
+
+#[test]
+fn a_reader_that_is_slow_gets_all_of_a_page_and_one_that_goes_away_is_told_of() {
+    let place = Place::new();
+    let run =
+        format!("'{}' run op=noop driver=diag cycles=50 --report-html-to=-", env!("CARGO_BIN_EXE_nbrs"));
+    let slow = Ran::of(&mut place.shell(&format!("{run} | (sleep 1; cat)")));
+    assert!(
+        slow.stdout.starts_with("<!doctype html>") && slow.stdout.ends_with("</html>\n"),
+        "{}",
+        slow.stdout
+    );
+    let gone = Ran::of(&mut place.shell(&format!("({run}; echo \"code $?\" >&2) | true")));
+    assert!(gone.stderr.contains("cannot write to standard output"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("code 2"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_summary_is_printed_once_whatever_else_is_asked_for() {
+    let place = Place::new();
+    for progress in ["bar", "console:1s", "ycsb:1s", "none"] {
+        for others in [
+            &[][..],
+            &["--report-json-to=r.json"],
+            &["--report-html-to=r.html", "--report-ycsb-to=y.txt", "--report-csv-to=csv"],
+            &["--log-histograms=h.hlog", "--logs-dir=none"],
+        ] {
+            let run = ["run", "op=noop", "driver=diag", "cycles=20", "--progress", progress];
+            let ran = place.run(&[&run[..], others].concat());
+            let stdout = &ran.ok().stdout;
+            assert_eq!(stdout.matches("20 of 20 cycles").count(), 1, "{progress} {others:?}: {stdout}");
+            assert_eq!(stdout.matches("done in ").count(), 1, "{progress} {others:?}: {stdout}");
+            assert!(!stdout.contains("(pending,current,complete)"), "{stdout}");
+            assert!(!ran.stderr.contains("done in "), "{}", ran.stderr);
+        }
+        let to_stdout = place.run(&[
+            "run",
+            "op=noop",
+            "driver=diag",
+            "cycles=20",
+            "--progress",
+            progress,
+            "--report-json-to=-",
+        ]);
+        assert_eq!(to_stdout.ok().stdout.lines().count(), 1, "JSON is alone on standard output");
+        assert_eq!(to_stdout.stderr.matches("20 of 20 cycles").count(), 1, "{}", to_stdout.stderr);
+    }
 }

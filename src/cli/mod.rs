@@ -7,6 +7,7 @@ mod input;
 pub mod looking;
 mod outputs;
 mod plan;
+mod results;
 mod screen;
 pub mod server;
 pub mod show;
@@ -149,6 +150,14 @@ fn dispatch(args: &[OsString]) -> u8 {
             std::mem::drop(out);
             serve(port, data_dir, drop)
         }
+        Request::Merge { paths } => {
+            std::mem::drop(out);
+            results::merge(&options, &paths, args)
+        }
+        Request::Report { file } => {
+            std::mem::drop(out);
+            results::report(&options, &file)
+        }
         Request::FindMax { parameters, search, progress } => {
             std::mem::drop(out);
             run(args, &options, Work::Search(parameters, search), &[], progress)
@@ -233,6 +242,7 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             let asked = check::Check { files: &files, parameters: &parameters, includes, strict, json };
             written(check::run(&asked, out).map(|good| if good { exit::DONE } else { exit::USAGE }))
         }
+        Request::Compare { files } => results::compare(options, &files, out),
         Request::Eval { recipe, from, at, json } => evaluate(recipe, from, at.as_deref(), json, out),
         Request::ListFunctions => written(out.write_all(help::functions().as_bytes()).map(|()| exit::DONE)),
         Request::ListWorkloads => listed(looking::list_workloads(&options.include, out)),
@@ -246,6 +256,8 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
         | Request::Help(_)
         | Request::Completions(_)
         | Request::ListDrivers
+        | Request::Merge { .. }
+        | Request::Report { .. }
         | Request::Server { .. }
         | Request::FindMax { .. }
         | Request::Run { .. } => exit::USAGE,
@@ -413,6 +425,7 @@ fn run(
     };
     let written = outputs.rest();
     let command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let command = redact::command_line(&command);
     let screen = match Screen::new(progress, outputs, &command) {
         Ok(screen) => Arc::new(screen),
         Err(error) => return refused(Diagnostic::error(error.to_string())),
@@ -442,7 +455,7 @@ fn run(
 /// Says and writes what came of a run that began at a time and took a while, and gives its exit code.
 fn conclude(
     done: Done,
-    command: Vec<String>,
+    command: String,
     (started, elapsed): (SystemTime, Duration),
     screen: &Screen,
     written: &outputs::Written,
@@ -472,6 +485,7 @@ fn conclude(
         tell(&[Diagnostic::error(what)]);
     }
     let result = report::Run {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         command,
         started,
         elapsed,
@@ -488,12 +502,17 @@ fn conclude(
         activities,
         fail_if: done.conditions.into_iter().map(|(condition, _)| condition).collect(),
         max_rate: done.found.as_ref().and_then(|found| found.rate),
+        merged: Vec::new(),
     };
     if let Some(found) = &done.found {
         screen.found(found);
     }
     let result = Arc::new(result);
-    let growing = screen.close_exports(&result);
+    let mut growing = screen.close_exports(&result);
+    let mut result = Arc::unwrap_or_clone(result);
+    for activity in &mut result.activities {
+        activity.timeline = growing.timelines.remove(&activity.id);
+    }
     let (errors, mut files) = outputs::Open::write(written, &result);
     files.extend(growing.files);
     let mut late = growing.failed || !errors.is_empty();

@@ -17,6 +17,9 @@ pub struct Outputs {
     /// Write the result as JSON; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub report_json_to: Option<OsString>,
+    /// Write the result as a page for browsers; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub report_html_to: Option<OsString>,
     /// Write the result as YCSB prints it; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub report_ycsb_to: Option<OsString>,
@@ -54,7 +57,7 @@ pub struct Outputs {
 }
 
 /// A report that is written in one piece when the run has ended.
-type Whole = Box<dyn Fn(&Run, &Destination) -> Result<(), ReportError>>;
+pub type Whole = Box<dyn Fn(&Run, &Destination) -> Result<(), ReportError>>;
 
 /// Where the summary goes besides, or instead of, standard output.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -75,6 +78,8 @@ pub struct Open {
     pub log: Option<Logbook>,
     /// A report has standard output for itself.
     pub takes_stdout: bool,
+    /// A timeline of each activity is wanted.
+    pub timelines: bool,
     /// What a user should read before the run, a line each.
     pub says: Vec<String>,
 }
@@ -85,15 +90,8 @@ impl Outputs {
         let session = self.session(started)?;
         let mut notices = Vec::new();
         let mut whole: Vec<(Whole, Destination)> = Vec::new();
-        let form = self.ycsb.clone();
-        let all: [(&Option<OsString>, Whole); 2] = [
-            (&self.report_json_to, Box::new(report::json::write)),
-            (&self.report_ycsb_to, Box::new(move |run, to| report::ycsb::write(run, &form, to))),
-        ];
-        for (file, write) in all {
-            if let Some(file) = file {
-                whole.push((write, Destination::new(file.clone()).map_err(said)?));
-            }
+        for (file, write) in self.whole() {
+            whole.push((write, Destination::new(file.clone()).map_err(said)?));
         }
         let to_stdout = whole.iter().filter(|(_, to)| *to == Destination::Stdout).count();
         if to_stdout > 1 {
@@ -152,7 +150,18 @@ impl Outputs {
         };
         let logs = logs.unwrap_or(Path::new(".")).to_string_lossy();
         let summaries = summaries(self.report_summary_to.as_deref().unwrap_or(""), &logs, &session)?;
-        Ok((Open { growing, whole, summaries, log, takes_stdout: to_stdout > 0, says }, notices))
+        Ok((
+            Open {
+                growing,
+                whole,
+                summaries,
+                log,
+                takes_stdout: to_stdout > 0,
+                timelines: self.report_json_to.is_some(),
+                says,
+            },
+            notices,
+        ))
     }
 
     /// Between rows of CSV files and between pushes.
@@ -165,6 +174,17 @@ impl Outputs {
         seconds(text).map_err(|why| {
             Diagnostic::error(format!("`--report-interval`: {why}")).help("--report-interval 10s")
         })
+    }
+
+    /// The reports that are asked for and written in one piece.
+    pub fn whole(&self) -> Vec<(&OsString, Whole)> {
+        let form = self.ycsb.clone();
+        let all: [(&Option<OsString>, Whole); 3] = [
+            (&self.report_json_to, Box::new(report::json::write)),
+            (&self.report_html_to, Box::new(report::html::write)),
+            (&self.report_ycsb_to, Box::new(move |run, to| report::ycsb::write(run, &form, to))),
+        ];
+        all.into_iter().filter_map(|(file, write)| Some((file.as_ref()?, write))).collect()
     }
 
     fn session(&self, started: SystemTime) -> Result<String, Diagnostic> {

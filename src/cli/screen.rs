@@ -79,7 +79,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Screen {
     /// The screen of a run of `command`, with the reports that it asks for.
-    pub fn new(progress: ProgressMode, outputs: Open, command: &[String]) -> Result<Screen, ReportError> {
+    pub fn new(progress: ProgressMode, outputs: Open, command: &str) -> Result<Screen, ReportError> {
         let terminal = std::io::stderr().is_terminal();
         let mode = match progress {
             ProgressMode::Default if terminal => Mode::Bar,
@@ -92,7 +92,7 @@ impl Screen {
         let bars = if matches!(mode, Mode::Bar) { Bars::stderr() } else { Bars::hidden() };
         let color = super::use_color();
         let above = bars.clone();
-        let exports = Exports::start(outputs.growing, move |error| {
+        let exports = Exports::start(outputs.growing, outputs.timelines, move |error| {
             above.println(Diagnostic::error(error.to_string()).render(color).trim_end());
         })?;
         let screen = Screen {
@@ -107,7 +107,7 @@ impl Screen {
             state: Mutex::default(),
             stopped_by: Mutex::default(),
         };
-        screen.log(&redact::command_line(command));
+        screen.log(command);
         outputs.says.iter().for_each(|line| screen.say(line));
         Ok(screen)
     }
@@ -301,6 +301,8 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         })
         .collect();
     report::Activity {
+        id: head.id,
+        started: result.started,
         alias: result.alias.clone(),
         workload: workload_of(head),
         scenario: head.scenario.clone(),
@@ -321,6 +323,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         ended,
         ops,
         series: result.series.clone(),
+        timeline: None,
     }
 }
 
@@ -336,6 +339,7 @@ pub fn measured(finding: &Finding) -> String {
         Measured::Count(count) => report::wording::count(count),
         Measured::PerSecond(rate) => report::wording::per_second(rate),
         Measured::Share(share) => report::wording::percent(share),
+        Measured::Change(change) => format!("{:+.1}%", change * 100.0),
     }
 }
 

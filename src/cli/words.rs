@@ -71,9 +71,12 @@ pub struct Options {
     /// Where the embedded server keeps its data
     #[arg(long, value_name = "D", help_heading = "Running")]
     pub data_dir: Option<PathBuf>,
-    /// Exit 4 if this holds of the run: `p99>50ms`, `errors>1%`, `rate<95%`, `OP.p99>…`; may be given again
+    /// Exit 4 if this holds of the run: `p99>50ms`, `errors>1%`, `rate<95%`, `OP.p99>…`; of a comparison `p99>+10%`, too; may be given again
     #[arg(long, value_name = "COND", help_heading = "Running")]
     pub fail_if: Vec<String>,
+    /// compare: write the comparison as a page for browsers; `-` is stdout
+    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    pub html: Option<OsString>,
     /// findmax: a condition that a rate has to keep, such as `p99<20ms`; may be given again
     #[arg(long, value_name = "COND", help_heading = "Running")]
     pub keep: Vec<String>,
@@ -105,8 +108,6 @@ pub struct Options {
 
 /// Options of the reference, or that the documentation of nbrs names, which this version has not: refused by name.
 const REFUSED_OPTIONS: &[&str] = &[
-    "--report-html-to",
-    "--html",
     "--hdr-digits",
     "--add-labels",
     "--set-labels",
@@ -136,7 +137,7 @@ const REFUSED_OPTIONS: &[&str] = &[
 ];
 
 /// Verbs of the command line that this version has not: refused by name.
-const REFUSED_VERBS: &[&str] = &["compare", "merge", "report", "script", "fragment"];
+const REFUSED_VERBS: &[&str] = &["script", "fragment"];
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,6 +186,15 @@ pub enum Request {
         parameters: IndexMap<String, String>,
         strict: bool,
         json: bool,
+    },
+    Compare {
+        files: [String; 2],
+    },
+    Merge {
+        paths: Vec<String>,
+    },
+    Report {
+        file: String,
     },
     Completions(Shell),
     Server {
@@ -447,6 +457,29 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
                 drop: options.drop,
             })
         }
+        "compare" => match rest {
+            [a, b] => Ok(Request::Compare { files: [a.clone(), b.clone()] }),
+            _ => Err(Diagnostic::error("`compare` needs two result files")
+                .help("nbrs compare A.json B.json, each made by --report-json-to")
+                .into()),
+        },
+        "merge" | "report" if options.outputs.whole().is_empty() => {
+            Err(Diagnostic::error(format!("`{first}` has nothing to write"))
+                .help(format!("nbrs {first} RESULT.json --report-html-to result.html"))
+                .into())
+        }
+        "merge" => match rest {
+            [] => Err(Diagnostic::error("`merge` needs result files, or folders of them")
+                .help("nbrs merge part-1.json part-2.json --report-json-to whole.json")
+                .into()),
+            paths => Ok(Request::Merge { paths: paths.to_vec() }),
+        },
+        "report" => match rest {
+            [file] => Ok(Request::Report { file: file.clone() }),
+            _ => Err(Diagnostic::error("`report` needs one result file")
+                .help("nbrs report result.json --report-html-to result.html")
+                .into()),
+        },
         verb if REFUSED_VERBS.contains(&verb) => {
             Err(Diagnostic::error(format!("this version of nbrs has no verb `{verb}`"))
                 .help(format!("`nbrs --help` lists what there is; ./{verb}.yaml reaches a file of that name"))
@@ -809,6 +842,9 @@ mod tests {
             ("help run --markdown", "goes with"),
             ("--argsfile", "needs the name of a file"),
             ("server now", "options only"),
+            ("compare a.json", "two result files"),
+            ("merge a.json b.json", "nothing to write"),
+            ("report --report-html-to x.html", "needs one result file"),
             ("findmax cycles=5", "`findmax` needs --keep"),
             ("findmax w --keep p99<5ms", "takes k=v words only, not `w`"),
             ("findmax --keep p99 cycles=5", "it compares nothing"),
@@ -816,7 +852,7 @@ mod tests {
             ("findmax --keep p99<5ms --max fast cycles=5", "`--max fast`"),
             ("findmax --keep p99<5ms --hold 1ms cycles=5", "`--hold 1ms`"),
             ("run workload=w --keep p99<5ms", "`--keep` has no meaning for run"),
-            ("run workload=w --report-html-to x.html", "no option `--report-html-to`"),
+            ("run workload=w --report-graphite-to x:1", "no option `--report-graphite-to`"),
             ("run workload=w --progress tui", "no live view"),
             ("run workload=w --progress sometimes", "no mode"),
             ("await", "needs an alias"),

@@ -2,6 +2,7 @@
 //! of their own, so that no disk or network holds up an op.
 
 use super::clock::More;
+use super::timeline::{Builder, Timeline};
 use super::{ReportError, Run};
 use crate::metrics::Frame;
 use std::collections::HashMap;
@@ -76,6 +77,8 @@ enum Message {
 #[derive(Debug, Default)]
 pub struct Closed {
     pub files: Vec<PathBuf>,
+    /// By [`Source::id`], where they were asked for.
+    pub timelines: HashMap<usize, Timeline>,
     /// At least one was not written; why was told.
     pub failed: bool,
 }
@@ -92,11 +95,13 @@ const WAITING: usize = 64;
 
 impl Exports {
     /// Starts the thread. A report that cannot be written is told once, when it happens, and then left alone.
+    /// `timelines`: a timeline of each activity is wanted.
     pub fn start(
         mut list: Vec<Box<dyn Export>>,
+        timelines: bool,
         tell: impl Fn(&ReportError) + Send + Sync + 'static,
     ) -> Result<Exports, ReportError> {
-        if list.is_empty() {
+        if list.is_empty() && !timelines {
             return Ok(Exports { to: None, thread: None });
         }
         let tell: Tell = Arc::new(tell);
@@ -106,7 +111,7 @@ impl Exports {
         let (to, from) = sync_channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("nbrs-reports".to_owned())
-            .spawn(move || write(list, &from, &*tell))
+            .spawn(move || write(list, timelines, &from, &*tell))
             .map_err(|error| {
                 ReportError::Other(format!("cannot start the thread that writes reports: {error}"))
             })?;
@@ -147,7 +152,7 @@ impl Exports {
         match self.thread.take().map(JoinHandle::join) {
             None => Closed::default(),
             Some(Ok(closed)) => closed,
-            Some(Err(_)) => Closed { files: Vec::new(), failed: true },
+            Some(Err(_)) => Closed { failed: true, ..Closed::default() },
         }
     }
 }
@@ -159,7 +164,13 @@ impl Drop for Exports {
     }
 }
 
-fn write(list: Vec<Box<dyn Export>>, from: &Receiver<Message>, tell: &dyn Fn(&ReportError)) -> Closed {
+fn write(
+    list: Vec<Box<dyn Export>>,
+    timelines: bool,
+    from: &Receiver<Message>,
+    tell: &dyn Fn(&ReportError),
+) -> Closed {
+    let mut builders: HashMap<usize, Builder> = HashMap::new();
     let mut list: Vec<Option<Box<dyn Export>>> = list.into_iter().map(Some).collect();
     let mut sources: HashMap<usize, Source> = HashMap::new();
     let mut closed = Closed::default();
@@ -167,15 +178,32 @@ fn write(list: Vec<Box<dyn Export>>, from: &Receiver<Message>, tell: &dyn Fn(&Re
         match message {
             Message::Begin(source) => {
                 each(&mut list, &mut closed, tell, |export| export.begin(&source));
+                if timelines {
+                    builders.insert(source.id, Builder::new(source.ops.len()));
+                }
                 sources.insert(source.id, source);
             }
             Message::Frame(id, frame) => {
                 let Some(source) = sources.get(&id) else { continue };
                 each(&mut list, &mut closed, tell, |export| export.frame(source, &frame));
+                let pushed = builders.get_mut(&id).map_or(Ok(()), |builder| builder.push(source, &frame));
+                if let Err(error) = pushed {
+                    tell(&error);
+                    closed.failed = true;
+                    builders.remove(&id);
+                }
             }
             Message::End(id) => {
                 let Some(source) = sources.remove(&id) else { continue };
                 each(&mut list, &mut closed, tell, |export| export.end(&source));
+                match builders.remove(&id).map(Builder::finish) {
+                    None => {}
+                    Some(Ok(timeline)) => drop(closed.timelines.insert(id, timeline)),
+                    Some(Err(error)) => {
+                        tell(&error);
+                        closed.failed = true;
+                    }
+                }
             }
             Message::Close(run) => {
                 for export in list.into_iter().flatten() {
@@ -243,7 +271,7 @@ mod tests {
         let list: Vec<Box<dyn Export>> =
             vec![Box::new(Counting(Arc::clone(&failing), 2)), Box::new(Counting(Arc::clone(&sound), 99))];
         let exports =
-            Exports::start(list, move |_| *tell.lock().expect("not poisoned") += 1).expect("a thread");
+            Exports::start(list, true, move |_| *tell.lock().expect("not poisoned") += 1).expect("a thread");
         exports.begin(&source(&["b__a"]));
         for second in 0..3 {
             let frame = frame(second * 1_000, 1_000, &[1, 2]);
@@ -261,6 +289,8 @@ mod tests {
     fn a_report_that_fails_is_told_once_and_the_others_go_on() {
         let (failing, sound, closed, told) = counted(false);
         assert_eq!((failing, sound), ((2, 4), (3, 6)));
+        let counted = closed.timelines[&0].bins().map(|(_, cells)| cells[0].ok).sum::<u64>();
+        assert_eq!(counted, 6);
         assert_eq!((closed.files, closed.failed, told), (vec![PathBuf::from("counted")], true, 1));
     }
 

@@ -179,6 +179,8 @@ pub(crate) mod tests {
 
     pub(crate) fn activity(alias: &str, ops: Vec<Op>) -> Activity {
         Activity {
+            id: 0,
+            started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
             alias: alias.to_owned(),
             workload: "mongodb-keyvalue2".to_owned(),
             scenario: Some("default".to_owned()),
@@ -199,12 +201,14 @@ pub(crate) mod tests {
             ended: Ended::Complete,
             ops,
             series: Vec::new(),
+            timeline: None,
         }
     }
 
     pub(crate) fn run(activities: Vec<Activity>) -> Run {
         Run {
-            command: vec!["nbrs".to_owned(), "run".to_owned()],
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: "nbrs run".to_owned(),
             started: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
             elapsed: Duration::from_secs(10),
             status: Status::Done,
@@ -212,6 +216,7 @@ pub(crate) mod tests {
             activities,
             fail_if: Vec::new(),
             max_rate: None,
+            merged: Vec::new(),
         }
     }
 

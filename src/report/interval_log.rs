@@ -5,13 +5,11 @@
 //! `Interval_Max` milliseconds, as the reference has it.
 
 use super::clock::{self, Timer, Window};
+use super::packed::Packer;
 use super::{Export, Growing, ReportError, Run, Source, wording};
 use crate::metrics::Frame;
 use crate::units;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use regex::Regex;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -74,7 +72,7 @@ pub struct IntervalLog {
     spec: Spec,
     form: Form,
     out: Growing,
-    encoder: V2DeflateSerializer,
+    packer: Packer,
     open: HashMap<usize, (Vec<Timer>, Window)>,
     /// Some that did not match, for the error that none did.
     refused: Vec<String>,
@@ -91,16 +89,8 @@ impl IntervalLog {
     ) -> Result<IntervalLog, ReportError> {
         let mut out = Growing::create(&spec.file)?;
         out.head(head(form, session, started).as_bytes())?;
-        let encoder = V2DeflateSerializer::new();
-        Ok(IntervalLog {
-            spec,
-            form,
-            out,
-            encoder,
-            open: HashMap::new(),
-            refused: Vec::new(),
-            matched: false,
-        })
+        let packer = Packer::new();
+        Ok(IntervalLog { spec, form, out, packer, open: HashMap::new(), refused: Vec::new(), matched: false })
     }
 
     fn emit(&mut self, source: &Source) -> Result<(), ReportError> {
@@ -118,7 +108,7 @@ impl IntervalLog {
             }
             let start = source.offset + window.start;
             lines += &match self.form {
-                Form::Histograms => line(&timer.name, start, window.length, &histogram, &mut self.encoder)?,
+                Form::Histograms => line(&timer.name, start, window.length, &histogram, &mut self.packer)?,
                 Form::Stats => stats_line(&timer.name, start, window.length, &histogram),
             };
         }
@@ -188,21 +178,12 @@ fn tag(name: &str) -> String {
     name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
-/// The V2 form of a histogram, deflated and in base 64: what HdrHistogram's readers of any language take.
-pub fn encoded(histogram: &Histogram<u64>, encoder: &mut V2DeflateSerializer) -> Result<String, ReportError> {
-    let mut bytes = Vec::new();
-    match encoder.serialize(histogram, &mut bytes) {
-        Ok(_) => Ok(STANDARD.encode(bytes)),
-        Err(error) => Err(ReportError::Other(format!("a histogram cannot be encoded: {error}"))),
-    }
-}
-
 fn line(
     name: &str,
     start: Duration,
     length: Duration,
     histogram: &Histogram<u64>,
-    encoder: &mut V2DeflateSerializer,
+    packer: &mut Packer,
 ) -> Result<String, ReportError> {
     Ok(format!(
         "Tag={},{:.3},{:.3},{:.3},{}\n",
@@ -210,7 +191,7 @@ fn line(
         start.as_secs_f64(),
         length.as_secs_f64(),
         histogram.max() as f64 / 1e6,
-        encoded(histogram, encoder)?,
+        packer.text(histogram)?,
     ))
 }
 
@@ -231,7 +212,6 @@ mod tests {
     use super::super::clock::tests::{frame, source};
     use super::*;
     use crate::report::figures::tests::run;
-    use hdrhistogram::serialization::Deserializer;
 
     /// What a log holds after these frames.
     fn logged(spec: &str, form: Form, frames: &[Frame]) -> Result<String, ReportError> {
@@ -267,15 +247,8 @@ mod tests {
         let fields: Vec<[&str; 3]> = rows.iter().map(|row| [row[0], row[1], row[2]]).collect();
         let tag = "Tag=main.cycles_servicetime";
         assert_eq!(fields, [[tag, "0.500", "1.001"], [tag, "1.501", "0.999"], [tag, "2.500", "0.300"]]);
-        let counts: Vec<u64> = rows
-            .iter()
-            .map(|row| {
-                let bytes = STANDARD.decode(row[4]).expect("base 64");
-                let read: Histogram<u64> =
-                    Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
-                read.len()
-            })
-            .collect();
+        let counts: Vec<u64> =
+            rows.iter().map(|row| crate::report::packed::read(row[4]).expect("a histogram").len()).collect();
         assert_eq!(counts, [1, 2, 1]);
     }
 

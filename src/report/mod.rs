@@ -11,6 +11,9 @@
 //! | frames | `--log-histograms`, `--log-histostats` | [`interval_log`] |
 //! | frames | a folder of CSV files | [`csv`] |
 //! | frames | what Prometheus scrapes and is sent | [`prometheus`] |
+//! | [`Run`] | a page that browsers show | [`html`] |
+//! | two [`Run`]s | what differs between them | [`compare`] |
+//! | several [`Run`]s | one | [`merge`] |
 //! | [`Run`], frames | YCSB's text and status lines | [`ycsb`] |
 //!
 //! What is made of frames while the run goes on is an [`Export`]. Files come from `output`: whole under their own
@@ -21,17 +24,23 @@
 
 pub mod bar;
 mod clock;
+pub mod compare;
 pub mod csv;
 mod export;
 pub mod figures;
 pub mod header;
+pub mod html;
 pub mod interval_log;
 pub mod json;
+pub mod merge;
 mod output;
+mod packed;
 pub mod progress;
 pub mod prometheus;
 mod remarks;
+mod series;
 pub mod summary;
+pub mod timeline;
 pub mod wording;
 pub mod ycsb;
 
@@ -45,6 +54,7 @@ use crate::metrics::{Client, OpStats, Outage, Point, ServerPoint, WarmUp};
 use crate::units::Rate;
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
+use timeline::Timeline;
 
 /// What is driven. What is not known is absent, and shown as unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,6 +139,10 @@ pub struct Op {
 /// An activity that has ended.
 #[derive(Debug, Clone)]
 pub struct Activity {
+    /// Position among the activities of the run, in the order they were started.
+    pub id: usize,
+    /// When its clock started.
+    pub started: SystemTime,
     pub alias: String,
     pub workload: String,
     pub scenario: Option<String>,
@@ -160,6 +174,8 @@ pub struct Activity {
     pub ops: Vec<Op>,
     /// [`Point::op`] is a position in `ops`.
     pub series: Vec<Point>,
+    /// What merging needs; absent where nobody asked for it.
+    pub timeline: Option<Timeline>,
 }
 
 /// How a run ended.
@@ -193,13 +209,30 @@ impl Status {
             Status::Terminated => "terminated",
         }
     }
+
+    /// The status of a word.
+    pub fn of_word(word: &str) -> Option<Status> {
+        [
+            Status::Done,
+            Status::Failed,
+            Status::FailIf,
+            Status::Unreachable,
+            Status::Misconfigured,
+            Status::Interrupted,
+            Status::Terminated,
+        ]
+        .into_iter()
+        .find(|status| status.word() == word)
+    }
 }
 
 /// A run that has ended: one activity, or the activities of a scenario in the order they were started.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The words of the command line, the program's name first. Passwords in URIs are masked when written.
-    pub command: Vec<String>,
+    /// The version of nbrs that made it.
+    pub version: String,
+    /// The command line, as a shell would take it, without passwords.
+    pub command: String,
     pub started: SystemTime,
     pub elapsed: Duration,
     pub status: Status,
@@ -209,4 +242,15 @@ pub struct Run {
     pub fail_if: Vec<String>,
     /// What `findmax` found, in cycles per second.
     pub max_rate: Option<f64>,
+    /// The runs that were merged into this one; empty where it is a run itself.
+    pub merged: Vec<Merged>,
+}
+
+/// A run that was merged into another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    pub command: String,
+    pub started: SystemTime,
+    pub elapsed: Duration,
+    pub status: Status,
 }

@@ -17,8 +17,7 @@ const ERRORS_SHOWN: usize = 6;
 /// The summary of one activity as whole lines.
 pub fn text(activity: &Activity) -> String {
     let figures = Figures::of(activity);
-    let mut lines = vec![headline(activity)];
-    lines.extend(remarks::of(activity, &figures));
+    let mut lines = account(activity, &figures);
     counts(&figures, &mut lines);
     errors(&figures.ops, &mut lines);
     times(&figures.ops, &mut lines);
@@ -34,6 +33,11 @@ pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
         }
         out.write_all(closing(run).as_bytes())
     })
+}
+
+/// What became of an activity, in sentences: the first is of its cycles, the others are of its pace.
+pub(super) fn account(activity: &Activity, figures: &Figures) -> Vec<String> {
+    std::iter::once(headline(activity)).chain(remarks::of(activity, figures)).collect()
 }
 
 fn headline(activity: &Activity) -> String {
@@ -99,7 +103,7 @@ fn counts(figures: &Figures, lines: &mut Vec<String>) {
         cells.push(wording::count(sum(|op| op.docs_returned)));
         cells
     };
-    let (shown, others) = most_attempted(&figures.ops);
+    let (shown, others) = most_attempted(&figures.ops, OPS_SHOWN);
     for op in &shown {
         table.rows.push(row(wording::name(&op.name), &[op]));
     }
@@ -113,11 +117,11 @@ fn counts(figures: &Figures, lines: &mut Vec<String>) {
     lines.extend(table.lines());
 }
 
-/// The ops that get a row of their own, in the activity's order, and the others.
-fn most_attempted(ops: &[OpFigures]) -> (Vec<&OpFigures>, Vec<&OpFigures>) {
+/// The `most` ops that were tried most, in the activity's order, and the others.
+pub(super) fn most_attempted(ops: &[OpFigures], most: usize) -> (Vec<&OpFigures>, Vec<&OpFigures>) {
     let mut order: Vec<usize> = (0..ops.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(ops[*i].attempted));
-    order.truncate(OPS_SHOWN);
+    order.truncate(most);
     let (mut shown, mut others) = (Vec::new(), Vec::new());
     for (i, op) in ops.iter().enumerate() {
         if order.contains(&i) { shown.push(op) } else { others.push(op) }
@@ -127,7 +131,7 @@ fn most_attempted(ops: &[OpFigures]) -> (Vec<&OpFigures>, Vec<&OpFigures>) {
 
 /// One line for each op that met an error.
 fn errors(ops: &[OpFigures], lines: &mut Vec<String>) {
-    let (shown, others) = most_attempted(ops);
+    let (shown, others) = most_attempted(ops, OPS_SHOWN);
     for op in shown {
         if !op.errors.is_empty() {
             lines.push(format!("  errors of {}: {}", wording::name(&op.name), error_counts(&op.errors)));
@@ -171,7 +175,7 @@ fn error_counts(errors: &BTreeMap<String, ErrorCounts>) -> String {
 
 fn times(ops: &[OpFigures], lines: &mut Vec<String>) {
     let mut table = Table::new(&["time", "clock", "min", "p50", "p95", "p99", "p99.9", "max"], 2);
-    let (shown, others) = most_attempted(ops);
+    let (shown, others) = most_attempted(ops, OPS_SHOWN);
     // Without a rate an op is due when it is sent: one row says both.
     let two_clocks = shown.iter().any(|op| op.response.is_some() && op.response != op.service);
     let mut failed = false;
@@ -329,7 +333,8 @@ mod tests {
 
     fn run(activities: Vec<Activity>, status: Status) -> Run {
         Run {
-            command: vec!["nbrs".to_owned()],
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: "nbrs".to_owned(),
             started: SystemTime::UNIX_EPOCH,
             elapsed: Duration::from_millis(10_400),
             status,
@@ -337,6 +342,7 @@ mod tests {
             activities,
             fail_if: Vec::new(),
             max_rate: None,
+            merged: Vec::new(),
         }
     }
 

@@ -27,8 +27,39 @@ pub struct Condition {
     of: Option<String>,
     figure: Figure,
     sense: Sense,
+    limit: Limit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Limit {
     /// Of the figure's own kind.
-    limit: f64,
+    Value(f64),
+    /// How much more or less than in another run, as a share of that.
+    Change(f64),
+}
+
+/// What a condition is asked of: an activity that has ended.
+pub struct Subject<'a> {
+    pub alias: &'a str,
+    /// `block__op`, and what it did.
+    pub ops: Vec<(&'a str, &'a OpStats)>,
+    /// Cycles per second, done and asked for.
+    pub achieved: Option<f64>,
+    pub target: Option<f64>,
+    /// Seconds that count.
+    pub counted: Option<f64>,
+}
+
+impl<'a> From<&'a ActivityResult> for Subject<'a> {
+    fn from(result: &'a ActivityResult) -> Subject<'a> {
+        Subject {
+            alias: &result.alias,
+            ops: result.op_names.iter().map(String::as_str).zip(&result.totals).collect(),
+            achieved: result.achieved(),
+            target: result.target,
+            counted: result.counted(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +105,18 @@ pub enum Measured {
     PerSecond(f64),
     /// Between 0 and 1, mostly.
     Share(f64),
+    /// From another run to this one: 0.1 is a tenth more.
+    Change(f64),
+}
+
+impl Measured {
+    fn value(self) -> f64 {
+        match self {
+            Measured::Time(time) => time.as_nanos() as f64,
+            Measured::Count(count) => count as f64,
+            Measured::PerSecond(value) | Measured::Share(value) | Measured::Change(value) => value,
+        }
+    }
 }
 
 /// What a condition found in one activity.
@@ -101,6 +144,21 @@ impl Condition {
     /// # Errors
     /// What is no condition, with the part that is wrong.
     pub fn parse(text: &str) -> Result<Condition, Diagnostic> {
+        let condition = Condition::parse_between(text)?;
+        if let Limit::Change(_) = condition.limit {
+            return Err(Diagnostic::error(format!(
+                "the condition `{text}`: a change is one between two runs"
+            ))
+            .help("nbrs compare A.json B.json --fail-if 'p99>+10%'"));
+        }
+        Ok(condition)
+    }
+
+    /// Reads a condition that may be on the change between two runs: `p99>+10%`, `rate<-5%`.
+    ///
+    /// # Errors
+    /// As of [`parse`](Condition::parse).
+    pub fn parse_between(text: &str) -> Result<Condition, Diagnostic> {
         let wrong = |why: String| Diagnostic::error(format!("the condition `{text}`: {why}")).help(FORMS);
         let at = text.find(['<', '>']).ok_or_else(|| wrong("it compares nothing".to_owned()))?;
         let (left, right) = text.split_at(at);
@@ -115,6 +173,8 @@ impl Condition {
         })?;
         let part = |name: &str| parts.name(name).map(|part| part.as_str());
         let share = value.strip_suffix('%').map(str::trim);
+        let change = share.filter(|share| share.starts_with(['+', '-']));
+        let change = change.and_then(|share| share.parse::<f64>().ok()).filter(|change| change.is_finite());
         let number = |text: &str| {
             text.parse::<f64>()
                 .ok()
@@ -122,6 +182,8 @@ impl Condition {
                 .ok_or_else(|| wrong(format!("`{value}` is no share")))
         };
         let (figure, limit) = match part("figure").unwrap_or_default() {
+            "errors" if change.is_some() => (Figure::Errors { share: false }, 0.0),
+            "rate" if change.is_some() => (Figure::Rate { share: false }, 0.0),
             "errors" => match share {
                 Some(share) => (Figure::Errors { share: true }, number(share)? / 100.0),
                 None => {
@@ -153,14 +215,20 @@ impl Condition {
                     Some("failed") => Clock::Failed,
                     _ => Clock::Service,
                 };
-                let limit = units::duration(value).map_err(|error| wrong(error.to_string()))?;
-                (Figure::Time(clock, statistic), limit.as_nanos() as f64)
+                let limit = match change {
+                    Some(_) => 0.0,
+                    None => {
+                        units::duration(value).map_err(|error| wrong(error.to_string()))?.as_nanos() as f64
+                    }
+                };
+                (Figure::Time(clock, statistic), limit)
             }
         };
         if part("clock").is_some() && !matches!(figure, Figure::Time(..)) {
             return Err(wrong("only times have a clock".to_owned()));
         }
         let of = part("of").map(str::to_owned);
+        let limit = change.map_or(Limit::Value(limit), |change| Limit::Change(change / 100.0));
         Ok(Condition { text: text.to_owned(), of, figure, sense, limit })
     }
 
@@ -191,35 +259,46 @@ impl Condition {
 
     /// What it finds in an activity that has ended; `None` where it is not about it, or nothing was measured.
     pub fn find(&self, result: &ActivityResult) -> Option<Finding> {
-        let alias = &result.alias;
-        let ops: Vec<&OpStats> = match &self.of {
-            Some(of) if of != alias => {
-                let named = result.op_names.iter().zip(&result.totals);
-                named.filter(|(name, _)| names_op(of, name)).map(|(_, stats)| stats).collect()
+        self.find_in(&Subject::from(result), None)
+    }
+
+    /// The same of any activity; `before` is that of the run from which changes are reckoned.
+    pub fn find_in(&self, subject: &Subject, before: Option<&Subject>) -> Option<Finding> {
+        let mut measured = self.measure(subject)?;
+        let limit = match self.limit {
+            Limit::Value(limit) => limit,
+            Limit::Change(limit) => {
+                let (from, to) = (self.measure(before?)?.value(), measured.value());
+                measured = Measured::Change(if from == to { 0.0 } else { to / from - 1.0 });
+                limit
             }
-            _ => result.totals.iter().collect(),
+        };
+        let value = measured.value();
+        let holds = match self.sense {
+            Sense::Below => value < limit,
+            Sense::AtMost => value <= limit,
+            Sense::Above => value > limit,
+            Sense::AtLeast => value >= limit,
+        };
+        let of = match &self.of {
+            Some(of) if of != subject.alias => format!("{of} of {}", subject.alias),
+            _ => subject.alias.to_owned(),
+        };
+        Some(Finding { of, measured, holds })
+    }
+
+    fn measure(&self, subject: &Subject) -> Option<Measured> {
+        let named = |of: &&String| *of != subject.alias;
+        let ops: Vec<&OpStats> = match self.of.as_ref().filter(named) {
+            Some(of) => {
+                subject.ops.iter().filter(|(name, _)| names_op(of, name)).map(|(_, stats)| *stats).collect()
+            }
+            None => subject.ops.iter().map(|(_, stats)| *stats).collect(),
         };
         if ops.is_empty() {
             return None;
         }
-        let whole = self.of.as_ref().is_none_or(|of| of == alias);
-        let measured = self.figure.measure(result, &ops, whole)?;
-        let value = match measured {
-            Measured::Time(time) => time.as_nanos() as f64,
-            Measured::Count(count) => count as f64,
-            Measured::PerSecond(value) | Measured::Share(value) => value,
-        };
-        let holds = match self.sense {
-            Sense::Below => value < self.limit,
-            Sense::AtMost => value <= self.limit,
-            Sense::Above => value > self.limit,
-            Sense::AtLeast => value >= self.limit,
-        };
-        let of = match &self.of {
-            Some(of) if of != alias => format!("{of} of {alias}"),
-            _ => alias.clone(),
-        };
-        Some(Finding { of, measured, holds })
+        self.figure.measure(subject, &ops, self.of.as_ref().filter(named).is_none())
     }
 }
 
@@ -243,7 +322,7 @@ fn percentile(digits: &str) -> Option<f64> {
 }
 
 impl Figure {
-    fn measure(self, result: &ActivityResult, ops: &[&OpStats], whole: bool) -> Option<Measured> {
+    fn measure(self, subject: &Subject, ops: &[&OpStats], whole: bool) -> Option<Measured> {
         let mut all = OpStats::default();
         ops.iter().for_each(|op| all.add(op));
         let attempted = all.attempted;
@@ -267,12 +346,12 @@ impl Figure {
             }
             Figure::Rate { share } => {
                 let achieved = match whole {
-                    true => result.achieved()?,
-                    false => attempted as f64 / result.counted()?,
+                    true => subject.achieved?,
+                    false => attempted as f64 / subject.counted?,
                 };
                 match share {
                     false => Some(Measured::PerSecond(achieved)),
-                    true => Some(Measured::Share(achieved / result.target.filter(|target| *target > 0.0)?)),
+                    true => Some(Measured::Share(achieved / subject.target.filter(|target| *target > 0.0)?)),
                 }
             }
         }
@@ -383,6 +462,35 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_one_between_two_runs() {
+        let (before, mut after) = (result(), result());
+        after.totals = vec![op(&[2; 60], 0), op(&[50; 20], 20)];
+        after.cycles_done = 81;
+        for (text, holds) in [
+            ("find.p99>+90%", true),
+            ("find.p99>+110%", false),
+            ("insert.p99>+0%", false),
+            ("insert.p99<=+0%", true),
+            ("rate<-5%", true),
+            ("rate<-15%", false),
+            ("errors>+50%", true),
+            ("find.errors>+0%", false),
+            ("find.p99>1500us", true),
+        ] {
+            let condition =
+                Condition::parse_between(text).unwrap_or_else(|e| panic!("{text}: {}", e.message));
+            let (before, after) = (Subject::from(&before), Subject::from(&after));
+            assert_eq!(
+                condition.find_in(&after, Some(&before)).map(|found| found.holds),
+                Some(holds),
+                "{text}"
+            );
+        }
+        let error = Condition::parse("p99>+10%").expect_err("there is one run");
+        assert!(error.message.contains("between two runs"), "{}", error.message);
+    }
+
+    #[test]
     fn what_is_no_condition_says_why() {
         for (text, part) in [
             ("", "compares nothing"),
@@ -394,7 +502,8 @@ mod tests {
             ("p101>5ms", "`p101` is no percentile"),
             ("latency>5ms", "`latency` is no figure"),
             ("errors>x%", "`x%` is no share"),
-            ("errors>-1%", "`-1%` is no share"),
+            ("errors>-x%", "`-x%` is no share"),
+            ("errors>-1%", "a change is one between two runs"),
             ("errors>half", "`half` is not a number"),
             ("rate<0", "over 0"),
             ("response.rate<5", "only times have a clock"),
