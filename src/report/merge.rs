@@ -210,7 +210,9 @@ fn series(
     let nothing = Cell::default();
     for (from, cells) in timeline.bins() {
         let to = second(from + timeline.bin()).min(end);
-        let at = to.duration_since(started).unwrap_or_default().max(before);
+        // In whole milliseconds, as a result file has it: what is read from one is drawn as what was written.
+        let at = to.duration_since(started).unwrap_or_default().as_millis();
+        let at = Duration::from_millis(u64::try_from(at).unwrap_or(u64::MAX)).max(before);
         for op in 0..ops {
             let cell = cells.get(op).unwrap_or(&nothing);
             let quantiles = |bytes: &[u8]| match bytes {
