@@ -1,7 +1,7 @@
 //! The result file, `nbrs-result/1` (its JSON schema is `docs/result-schema.json`).
 //!
 //! Times are microseconds, rates are per second, what was not measured is absent. Histograms are in it too, so that
-//! [`read`] gives back the run that was written.
+//! [`read()`] gives back the run that was written.
 
 mod document;
 mod read;
