@@ -6,7 +6,9 @@ use crate::bindings::Program;
 use crate::span::{Diagnostic, Location, Severity};
 use crate::workload::{self, Workload, scenario, tags};
 use indexmap::{IndexMap, IndexSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is wrong (or odd) with the workload `name` when it is used with the parameters `user`, in the order of
 /// its lines.
@@ -162,14 +164,14 @@ impl Check<'_> {
     fn idle_bindings(&mut self) {
         let recipes = self.workload.ops.iter().flat_map(|op| op.bindings.values());
         let recipes = recipes.chain(self.workload.document_bindings.values());
-        let mut seen: Vec<Option<Location>> = Vec::new();
+        // Ops share the recipes of their document: each is read once.
+        let mut seen = HashSet::new();
         let mut odd = Vec::new();
         for recipe in recipes {
-            let place = recipe.location();
-            if seen.contains(&place) {
+            let place = recipe.location().map(|at| (Arc::as_ptr(&at.source), at.range.start, at.range.end));
+            if !seen.insert(place) {
                 continue;
             }
-            seen.push(place);
             if let (Err(error), false) = (Program::compile(recipe), self.workload.lacks_value(recipe)) {
                 let known = |other: &Diagnostic| other.location.is_some() && other.location == error.location;
                 if !self.found.iter().any(known) {

@@ -412,6 +412,12 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
 
     // An op with ratio 0 is not part of the run: its errors go unseen, as in the reference.
     let head = |at: usize| order::head(&before, at).unwrap_or(at);
+    let mut following = vec![None; ops.len()];
+    for (at, earlier) in before.iter().enumerate() {
+        if let Some(earlier) = earlier {
+            following[*earlier] = Some(at);
+        }
+    }
     let kept: Vec<usize> = (0..ops.len()).filter(|at| whole_ratios[head(*at)] > 0).collect();
     let mut prepared: Vec<PreparedOp> = Vec::new();
     for at in &kept {
@@ -430,7 +436,7 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
                     instrument: plan.timers.instrument.unwrap_or(values.instrument),
                     plan,
                     mean_bytes: None,
-                    then: before.iter().position(|earlier| *earlier == Some(*at)).and_then(position),
+                    then: following[*at].and_then(position),
                     head: Some(head(*at)).filter(|head| head != at).and_then(position),
                     ordinals: None,
                     report_as: report_as.map(|text| text.as_str().to_owned()),
