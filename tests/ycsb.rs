@@ -256,6 +256,40 @@ fn a_run_that_inserts_reads_no_record_before_it_is_written() {
 }
 
 #[test]
+fn a_run_reads_the_records_that_it_has_inserted_itself() {
+    let target = Target::new();
+    let connection = target.url.replacen("mongodb.url=", "connection=", 1);
+    for distribution in ["latest", "zipfian", "exponential"] {
+        let table = format!("table={distribution}");
+        let words = |scenario: &str, more: &[&str]| -> Ran {
+            let mut args = vec!["mongodb-ycsb", scenario, "recordcount=20", &table, &connection];
+            args.extend(more);
+            target.place.run(&args)
+        };
+        words("ycsb-load", &[]).ok();
+        let request = format!("requestdistribution={distribution}");
+        let mix = ["operationcount=600", "readproportion=0.5", "updateproportion=0", "insertproportion=0.5"];
+        let ran = words("ycsb-run", &[&mix[..], &[&request, "threads=4", "dryrun=emit"]].concat());
+        let read: Vec<serde_json::Value> = ran
+            .ok()
+            .stdout
+            .lines()
+            .filter(|line| line.contains("\trun__read\t"))
+            .map(|line| serde_json::from_str(line.rsplit('\t').next().expect("a reply")).expect("JSON"))
+            .collect();
+        assert_eq!(read.len(), 300, "{distribution}");
+        let loaded: Vec<String> = (0..20).map(key).collect();
+        let is_new = |reply: &&serde_json::Value| {
+            let id = reply["cursor"]["firstBatch"][0]["_id"].as_str().expect("a record is read");
+            !loaded.iter().any(|key| key == id)
+        };
+        // Of 320 records in the end, 20 were there at the start.
+        let new = read.iter().filter(is_new).count();
+        assert!(new > 100, "{distribution}: {new} of 300 reads were of records that the run inserted");
+    }
+}
+
+#[test]
 fn a_record_that_is_not_there_is_told_as_ycsb_tells_it() {
     let target = Target::new();
     target.ycsb("load mongodb -p recordcount=50").ok();

@@ -296,6 +296,34 @@ mod tests {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
+    /// Otherwise the engine would not count them for it, and it would never see one.
+    #[test]
+    fn a_function_whose_values_change_with_what_is_acknowledged_says_so() {
+        let texts = |recipe: &str, acknowledged: u64| -> Vec<Result<Vec<u8>, &'static str>> {
+            let program = compile(recipe).expect("an example compiles");
+            let mut context = Context::default();
+            context.acknowledged.store(acknowledged, std::sync::atomic::Ordering::Release);
+            let mut text = |cycle| {
+                let mut out = Vec::new();
+                program.write_text(cycle, &mut context, &mut out).map(|()| out).map_err(|error| error.name)
+            };
+            (0..50).map(&mut text).collect()
+        };
+        let mut known = 0;
+        for row in functions::all().filter(|row| !row.pure) {
+            for example in row.examples {
+                let none = texts(example.0, 0);
+                // What changes anyway says nothing.
+                if none == texts(example.0, 0) && none != texts(example.0, 1_000_000) {
+                    assert!(row.reads_acknowledged, "{}", row.name);
+                    assert!(compile(example.0).expect("it compiles").reads_acknowledged(), "{}", example.0);
+                    known += 1;
+                }
+            }
+        }
+        assert!(known >= 2, "{known}");
+    }
+
     #[test]
     fn recipes_of_the_published_workloads_compile() {
         for recipe in [

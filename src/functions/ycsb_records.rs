@@ -70,9 +70,11 @@ static CHOOSER: FunctionRow = FunctionRow {
             Records inserted by the run itself are chosen once they are acknowledged, where YCSB would choose them. \
             The draw is a hash of the input: YCSB's comes from a random source",
     pure: false,
+    reads_acknowledged: true,
     ours: true,
     examples: &[
         Example("YcsbChooser('zipfian',1000)", 0, "251"),
+        Example("YcsbChooser('latest',1000)", 0, "994"),
         Example("YcsbChooser('uniform',1000,500,100,0,0)", 0, "539"),
     ],
     overloads: &[Overload::new(
