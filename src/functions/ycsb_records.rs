@@ -99,7 +99,6 @@ static CHOOSER: FunctionRow = FunctionRow {
         ],
         chooser,
     )],
-    ..FunctionRow::NEW
 };
 
 /// The records that are loaded, from the arguments (recordcount, insertstart, insertcount), the last two of which
