@@ -197,7 +197,7 @@ chooser!(
     &[Example("YcsbUniform(1000)", 0, "539")],
     |arguments| {
         let items = at_least(arguments, 0, "number of records", 1)?;
-        Ok(Function::long_to_long(move |v, _| Ok(hash::long(v) % items)))
+        Ok(Draw::Uniform { first: 0, records: items }.over(items))
     }
 );
 
@@ -211,7 +211,7 @@ chooser!(
     &[Example("YcsbSequential(1000)", 1234, "234")],
     |arguments| {
         let items = at_least(arguments, 0, "number of records", 1)?;
-        Ok(Function::long_to_long(move |v, _| Ok(v.rem_euclid(items))))
+        Ok(Draw::Sequential { first: 0, records: items }.over(items))
     }
 );
 
@@ -239,8 +239,13 @@ impl Zipfian {
         Zipfian { items: count, zeta, eta, first_two, alpha: 1.0 / (1.0 - theta) }
     }
 
+    /// Over `items` items, as skewed as `sums`.
+    pub(super) fn of(items: i64, sums: &Harmonics) -> Zipfian {
+        Zipfian::new(items, sums.exponent(), sums.at(items))
+    }
+
     /// Whether it is over as many items.
-    pub(super) fn covers(&self, items: i64) -> bool {
+    fn covers(&self, items: i64) -> bool {
         self.items == items as f64
     }
 
@@ -257,17 +262,81 @@ impl Zipfian {
     }
 }
 
-/// With YCSB's constant, over `items` items, of which `sums` has the harmonic sums.
-pub(super) fn skewed(items: i64, sums: &Harmonics) -> Zipfian {
-    Zipfian::new(items, THETA, sums.at(items))
-}
-
 /// With YCSB's constants for the distribution that it scrambles: over ten thousand million items, whatever their
 /// number.
 pub(super) fn scrambled() -> Zipfian {
     const SCRAMBLED: i64 = 10_000_000_001;
     const ZETA: f64 = 26.46902820178302;
     Zipfian::new(SCRAMBLED, THETA, ZETA)
+}
+
+/// How a record is drawn, from a hash of the cycle (or from the cycle itself).
+pub(super) enum Draw {
+    Uniform { first: i64, records: i64 },
+    Sequential { first: i64, records: i64 },
+    Scrambled { zipfian: Zipfian, first: i64, items: i64 },
+    Latest { sums: Harmonics, at_start: Zipfian },
+    Hotspot { first: i64, hot: i64, cold: i64, share: f64 },
+    Exponential { gamma: f64 },
+}
+
+impl Draw {
+    /// The last of `loaded` records and those written since, by a zipfian distribution.
+    pub(super) fn latest(loaded: i64, theta: f64) -> Draw {
+        let sums = Harmonics::new(i64::MAX, theta);
+        Draw::Latest { at_start: Zipfian::of((loaded - 1).max(1), &sums), sums }
+    }
+
+    /// That share of the draws is of the first `set` (a share, too) of the records.
+    pub(super) fn hotspot(first: i64, records: i64, set: f64, share: f64) -> Draw {
+        let hot = (records as f64 * set) as i64;
+        Draw::Hotspot { first, hot, cold: records - hot, share }
+    }
+
+    /// That percentile of the draws is among the last `range` records.
+    pub(super) fn exponential(percentile: f64, range: f64) -> Draw {
+        Draw::Exponential { gamma: -(1.0 - percentile / 100.0).ln() / range }
+    }
+
+    /// A record number, for a draw `hash` of `cycle`, where the records go up to `last`; it may be none of them.
+    fn at(&self, cycle: i64, hash: i64, last: i64) -> i64 {
+        match self {
+            Draw::Uniform { first, records } => first + hash % records,
+            Draw::Sequential { first, records } => first + cycle.rem_euclid(*records),
+            Draw::Scrambled { zipfian, first, items } => first + fnv(zipfian.at(fraction(hash))) % items,
+            Draw::Latest { sums, at_start } => {
+                // YCSB draws among as many items as the last number, so that the very first record is left out.
+                let items = last.max(1);
+                let zipfian = if at_start.covers(items) { *at_start } else { Zipfian::of(items, sums) };
+                last - zipfian.at(fraction(hash))
+            }
+            Draw::Hotspot { first, hot, cold, share } => {
+                let second = hash::long(hash);
+                // Where there are no such records, the others are chosen.
+                let is_hot = (fraction(hash) < *share || *cold == 0) && *hot > 0;
+                first + if is_hot { second % hot } else { hot + second % cold }
+            }
+            Draw::Exponential { gamma } => last.saturating_sub((-fraction(hash).ln() / gamma) as i64),
+        }
+    }
+
+    /// A record from 0 to `last`. As YCSB does, what is none is drawn again, here so many times at most.
+    pub(super) fn within(&self, cycle: i64, last: i64, draws: usize) -> Option<i64> {
+        let mut hash = hash::long(cycle);
+        for _ in 0..draws {
+            let record = self.at(cycle, hash, last);
+            if (0..=last).contains(&record) {
+                return Some(record);
+            }
+            hash = hash::long(hash);
+        }
+        None
+    }
+
+    /// The function of a draw that is always one of `items` records.
+    fn over(self, items: i64) -> Function {
+        Function::long_to_long(move |v, _| Ok(self.at(v, hash::long(v), items - 1)))
+    }
 }
 
 /// The argument `position`, how skewed a zipfian chooser is; YCSB's constant where it is left out.
@@ -296,8 +365,7 @@ chooser!(
     &[Example("YcsbZipfian(1000)", 0, "5"), Example("YcsbZipfian(1000,0.5d)", 0, "109")],
     |arguments| {
         let items = at_least(arguments, 0, "number of records", 1)?;
-        let theta = skew(arguments, 1)?;
-        let zipfian = Zipfian::new(items, theta, Harmonics::new(items, theta).at(items));
+        let zipfian = Zipfian::of(items, &Harmonics::new(items, skew(arguments, 1)?));
         Ok(Function::long_to_long(move |v, _| Ok(zipfian.at(fraction(hash::long(v))).min(items - 1))))
     }
 );
@@ -312,8 +380,7 @@ chooser!(
     &[Example("YcsbScrambledZipfian(1000)", 0, "581")],
     |arguments| {
         let items = at_least(arguments, 0, "number of records", 1)?;
-        let zipfian = scrambled();
-        Ok(Function::long_to_long(move |v, _| Ok(fnv(zipfian.at(fraction(hash::long(v)))) % items)))
+        Ok(Draw::Scrambled { zipfian: scrambled(), first: 0, items }.over(items))
     }
 );
 
@@ -329,19 +396,14 @@ chooser!(
     &[Example("YcsbLatest(1000)", 0, "994")],
     |arguments| {
         let loaded = at_least(arguments, 0, "number of records loaded", 0)?;
-        let theta = skew(arguments, 1)?;
-        let sums = Harmonics::new(i64::MAX, theta);
-        let of = move |items: i64| Zipfian::new(items, theta, sums.at(items));
-        let at_start = of((loaded - 1).max(1));
+        let draw = Draw::latest(loaded, skew(arguments, 1)?);
         Ok(Function::long_to_long(move |v, cx| {
             let written = cx.acknowledged.load(std::sync::atomic::Ordering::Acquire);
             let last = loaded.saturating_add(i64::try_from(written).unwrap_or(i64::MAX)) - 1;
             if last < 0 {
                 return Err(EvalError::boxed("IllegalStateException", "no record has been written yet"));
             }
-            // YCSB draws among as many items as the last number, so that the very first record is left out.
-            let zipfian = if written == 0 { at_start } else { of(last.max(1)) };
-            Ok((last - zipfian.at(fraction(hash::long(v)))).max(0))
+            Ok(draw.at(v, hash::long(v), last).max(0))
         }))
     }
 );
@@ -369,15 +431,7 @@ chooser!(
             }
         };
         let (set, draws) = (share(1, 0.2)?, share(2, 0.8)?);
-        let hot = (items as f64 * set) as i64;
-        let cold = items - hot;
-        Ok(Function::long_to_long(move |v, _| {
-            let first = hash::long(v);
-            let second = hash::long(first);
-            // Where there are no such records, the others are chosen.
-            let is_hot = (fraction(first) < draws || cold == 0) && hot > 0;
-            Ok(if is_hot { second % hot } else { hot + second % cold })
-        }))
+        Ok(Draw::hotspot(0, items, set, draws).over(items))
     }
 );
 
@@ -406,19 +460,8 @@ chooser!(
         if !(share > 0.0 && share <= 1.0) {
             return Err(Refusal::new(format!("the share must be above 0 and not above 1, not {share}")).at(2));
         }
-        let gamma = -(1.0 - percentile / 100.0).ln() / (items as f64 * share);
-        Ok(Function::long_to_long(move |v, _| {
-            // As YCSB does: what lies before the first record is drawn again.
-            let mut draw = hash::long(v);
-            for _ in 0..1000 {
-                let back = (-fraction(draw).ln() / gamma) as i64;
-                if back < items {
-                    return Ok(items - 1 - back);
-                }
-                draw = hash::long(draw);
-            }
-            Ok(0)
-        }))
+        let draw = Draw::exponential(percentile, items as f64 * share);
+        Ok(Function::long_to_long(move |v, _| Ok(draw.within(v, items - 1, 1000).unwrap_or(0))))
     }
 );
 

@@ -3,7 +3,7 @@
 
 use super::curves::Harmonics;
 use super::function::{Produce, by_value};
-use super::ycsb::{self, Zipfian, at_least, fraction, key_writer, seed, write_field};
+use super::ycsb::{self, Draw, Zipfian, at_least, fraction, key_writer, seed, write_field};
 use super::{
     Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow, Overload,
     Refusal, Type, hash,
@@ -19,45 +19,8 @@ pub static ROWS: &[&FunctionRow] = &[&CHOOSER, &SCAN_LENGTH, &RECORD, &BATCH, &U
 /// Where our own functions would stand in the reference, next to those like them.
 const PACKAGE: &str = "from_long.to_bson";
 
-/// Draws until a record is found that is there. Each draw is a hash of the one before; a distribution that
-/// hardly ever meets a record that exists ends at the last one.
+/// Draws until a record is found that is there; a distribution that hardly ever meets one ends at the last.
 const DRAWS: usize = 10_000;
-
-/// How a chooser draws, from the hash of a cycle (and the cycle itself).
-enum Draw {
-    Uniform { first: i64, records: i64 },
-    Sequential { first: i64, records: i64 },
-    Scrambled { zipfian: Zipfian, first: i64, items: i64 },
-    Latest { sums: Harmonics, at_start: Zipfian },
-    Hotspot { first: i64, hot: i64, cold: i64, share: f64 },
-    Exponential { gamma: f64 },
-}
-
-impl Draw {
-    /// A record number, for a draw `hash` of `cycle`, where the records go up to `last`; it may be none of them.
-    fn at(&self, cycle: i64, hash: i64, last: i64) -> i64 {
-        match self {
-            Draw::Uniform { first, records } => first + hash % records,
-            Draw::Sequential { first, records } => first + cycle.rem_euclid(*records),
-            Draw::Scrambled { zipfian, first, items } => {
-                first + ycsb::fnv(zipfian.at(fraction(hash))) % items
-            }
-            Draw::Latest { sums, at_start } => {
-                // YCSB draws among as many items as the last number, so that the very first record is left out.
-                let items = last.max(1);
-                let zipfian = if at_start.covers(items) { *at_start } else { ycsb::skewed(items, sums) };
-                last - zipfian.at(fraction(hash))
-            }
-            Draw::Hotspot { first, hot, cold, share } => {
-                let second = hash::long(hash);
-                // Where there are no such records, the others are chosen.
-                let is_hot = (fraction(hash) < *share || *cold == 0) && *hot > 0;
-                first + if is_hot { second % hot } else { hot + second % cold }
-            }
-            Draw::Exponential { gamma } => last.saturating_sub((-fraction(hash).ln() / gamma) as i64),
-        }
-    }
-}
 
 static CHOOSER: FunctionRow = FunctionRow {
     name: "YcsbChooser",
@@ -157,15 +120,8 @@ fn chooser(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
                 items: records.saturating_add(new).saturating_add(1),
             }
         }
-        "latest" => {
-            let sums = Harmonics::new(i64::MAX, ycsb::THETA);
-            let at_start = ycsb::skewed((loaded - 1).max(1), &sums);
-            Draw::Latest { sums, at_start }
-        }
-        "hotspot" => {
-            let hot = (records as f64 * share(number(6, 0.2)?, 6)?) as i64;
-            Draw::Hotspot { first, hot, cold: records - hot, share: share(number(7, 0.8)?, 7)? }
-        }
+        "latest" => Draw::latest(loaded, ycsb::THETA),
+        "hotspot" => Draw::hotspot(first, records, share(number(6, 0.2)?, 6)?, share(number(7, 0.8)?, 7)?),
         "exponential" => {
             let (percentile, frac) = (number(8, 95.0)?, number(9, 0.8571428571)?);
             if !(percentile > 0.0 && percentile < 100.0) {
@@ -176,7 +132,7 @@ fn chooser(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
             if frac.is_nan() || frac <= 0.0 {
                 return Err(Refusal::new(format!("exponential.frac must be above 0, not {frac}")).at(9));
             }
-            Draw::Exponential { gamma: -(1.0 - percentile / 100.0).ln() / (loaded as f64 * frac) }
+            Draw::exponential(percentile, loaded as f64 * frac)
         }
         other => {
             return Err(Refusal::new(format!("'{other}' is no request distribution"))
@@ -187,15 +143,7 @@ fn chooser(arguments: &Arguments<'_>) -> Result<Function, Refusal> {
     Ok(Function::long_to_long(move |v, cx| {
         let inserted = i64::try_from(cx.acknowledged.load(Acquire)).unwrap_or(i64::MAX);
         let last = loaded.saturating_add(inserted) - 1;
-        let mut hash = hash::long(v);
-        for _ in 0..DRAWS {
-            let record = draw.at(v, hash, last);
-            if (0..=last).contains(&record) {
-                return Ok(record);
-            }
-            hash = hash::long(hash);
-        }
-        Ok(last)
+        Ok(draw.within(v, last, DRAWS).unwrap_or(last))
     }))
 }
 
@@ -224,7 +172,7 @@ impl Length {
             "uniform" => Ok(Length::Uniform { least, most }),
             "zipfian" => {
                 let items = most - least + 1;
-                let zipfian = ycsb::skewed(items, &Harmonics::new(items, ycsb::THETA));
+                let zipfian = Zipfian::of(items, &Harmonics::new(items, ycsb::THETA));
                 Ok(Length::Zipfian { zipfian, least, most })
             }
             "histogram" => Err(Refusal::new("lengths from a histogram file are not supported")

@@ -389,6 +389,12 @@ impl Harmonics {
         Harmonics { exponent, head, last_of_head: pow(Harmonics::HEAD as f64, -exponent) }
     }
 
+    /// How fast the terms fall.
+    pub fn exponent(&self) -> f64 {
+        self.exponent
+    }
+
+    /// H(x).
     pub fn at(&self, x: i64) -> f64 {
         if let Some(sum) = usize::try_from(x - 1).ok().and_then(|position| self.head.get(position)) {
             return *sum;
