@@ -175,7 +175,15 @@ fn verdict(a: &[f64], b: &[f64]) -> Verdict {
     }
 }
 
-type Figure = (&'static str, fn(&Times) -> f64, fn(&Quantiles) -> u64);
+/// A figure of the two clocks: what each calls it, of a whole run, and of an interval.
+type Figure = ([&'static str; 2], fn(&Times) -> f64, fn(&Quantiles) -> u64);
+
+const FIGURES: [Figure; 4] = [
+    (["service p50", "response p50"], |times| times.p50, |times| times.p50),
+    (["service p95", "response p95"], |times| times.p95, |times| times.p95),
+    (["service p99", "response p99"], |times| times.p99, |times| times.p99),
+    (["service max", "response max"], |times| times.max, |times| times.max),
+];
 
 fn rows(a: &Side, b: &Side) -> Vec<Row> {
     let mut rows = vec![row(
@@ -184,39 +192,21 @@ fn rows(a: &Side, b: &Side) -> Vec<Row> {
         verdict(&a.rates(), &b.rates()),
         wording::number,
     )];
-    let mut times = |of: fn(&OpFigures) -> Option<Times>,
-                     sampled: fn(&Sample) -> Option<Quantiles>,
-                     figures: &[Figure]| {
-        for (name, part, part_of_sample) in figures {
-            let whole = |side: &Side| of(side.figures).map(|times| part(&times));
-            let verdict = match name.ends_with("max") {
-                true => Verdict::Untold,
-                false => verdict(&a.times(sampled, *part_of_sample), &b.times(sampled, *part_of_sample)),
-            };
-            rows.push(row(name, (whole(a), whole(b)), verdict, wording::time));
-        }
-    };
-    times(
-        |op| op.service,
-        |sample| sample.service,
-        &[
-            ("service p50", |times| times.p50, |times| times.p50),
-            ("service p95", |times| times.p95, |times| times.p95),
-            ("service p99", |times| times.p99, |times| times.p99),
-            ("service max", |times| times.max, |times| times.max),
-        ],
-    );
+    let mut times =
+        |clock: usize, of: fn(&OpFigures) -> Option<Times>, sampled: fn(&Sample) -> Option<Quantiles>| {
+            for (names, part, part_of_sample) in FIGURES {
+                let name = names[clock];
+                let whole = |side: &Side| of(side.figures).map(|times| part(&times));
+                let verdict = match name.ends_with("max") {
+                    true => Verdict::Untold,
+                    false => verdict(&a.times(sampled, part_of_sample), &b.times(sampled, part_of_sample)),
+                };
+                rows.push(row(name, (whole(a), whole(b)), verdict, wording::time));
+            }
+        };
+    times(0, |op| op.service, |sample| sample.service);
     if a.rated || b.rated {
-        times(
-            |op| op.response,
-            |sample| sample.response,
-            &[
-                ("response p50", |times| times.p50, |times| times.p50),
-                ("response p95", |times| times.p95, |times| times.p95),
-                ("response p99", |times| times.p99, |times| times.p99),
-                ("response max", |times| times.max, |times| times.max),
-            ],
-        );
+        times(1, |op| op.response, |sample| sample.response);
     }
     if a.failed() != Some(0.0) || b.failed() != Some(0.0) {
         rows.push(row("errors", (a.failed(), b.failed()), Verdict::Untold, wording::percent));
