@@ -3,6 +3,7 @@
 //! Properties are the workload's template variables, or become parameters of nbrs, or are refused with what they
 //! would need; none is dropped without a word.
 
+use super::help;
 use super::words::{Script, WordsError, progress_mode};
 use crate::report::ycsb::{Form, Intended, Measurement};
 use crate::session::steps;
@@ -77,9 +78,7 @@ pub fn take(args: &[OsString]) -> Result<Option<(Vec<OsString>, CommandLine)>, D
             _ if text.starts_with("-jvm-args=") => line.idle.push("-jvm-args".to_owned()),
             _ if text.starts_with("--") || text == "-h" => {
                 left.push(arg.clone());
-                // Every option of a run but these takes a value.
-                let flag = text.contains('=') || ["-h", "--help", "--keep-going"].contains(&text);
-                if !flag {
+                if takes_next(text) {
                     left.extend(rest.next().cloned());
                 }
             }
@@ -100,6 +99,14 @@ pub fn take(args: &[OsString]) -> Result<Option<(Vec<OsString>, CommandLine)>, D
     Ok(Some((left, line)))
 }
 
+/// Whether the word after this option of nbrs is its value.
+fn takes_next(option: &str) -> bool {
+    let Some(name) = option.strip_prefix("--") else { return false };
+    let command = help::command();
+    let mut known = command.get_arguments().filter(|row| row.get_long() == Some(name));
+    known.any(|row| row.get_action().takes_values())
+}
+
 /// The position of the word `ycsb`, if it is the first that is neither an option nor an option's value.
 fn verb(args: &[OsString]) -> Option<usize> {
     let mut at = 1;
@@ -107,8 +114,7 @@ fn verb(args: &[OsString]) -> Option<usize> {
         match text {
             "ycsb" => return Some(at),
             _ if !text.starts_with("--") => return None,
-            _ if text.contains('=') || text == "--keep-going" => at += 1,
-            _ => at += 2,
+            _ => at += 1 + usize::from(takes_next(text)),
         }
     }
     None
