@@ -70,12 +70,9 @@ fn dispenser_of(adapter: &dyn Adapter, fields: &[(&str, &str)]) -> Arc<dyn Dispe
     let template = OpTemplate {
         name: "block__op".to_owned(),
         block: "block".to_owned(),
-        description: None,
         op: fields.iter().map(|(name, text)| ((*name).to_owned(), node(text))).collect(),
-        params: IndexMap::new(),
         bindings: IndexMap::from([("n".to_owned(), Text::unplaced("Identity()"))]),
-        tags: IndexMap::new(),
-        location: None,
+        ..OpTemplate::default()
     };
     let compiled = plan::compile(&template, Form::Command);
     let plan = compiled.unwrap_or_else(|errors| panic!("{errors:?}")).plan;

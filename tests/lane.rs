@@ -49,12 +49,9 @@ fn op(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
     let template = OpTemplate {
         name: "block__op".to_owned(),
         block: "block".to_owned(),
-        description: None,
         op: IndexMap::from([("stmt".to_owned(), stmt)]),
-        params: IndexMap::new(),
         bindings: IndexMap::from([("n".to_owned(), Text::unplaced("Identity()"))]),
-        tags: IndexMap::new(),
-        location: None,
+        ..OpTemplate::default()
     };
     let compiled = plan::compile(&template, Form::Command);
     let plan = compiled.unwrap_or_else(|errors| panic!("{errors:?}")).plan;

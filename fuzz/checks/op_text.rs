@@ -13,15 +13,12 @@ pub fn check(text: String) {
     let op = OpTemplate {
         name: "b__o".to_owned(),
         block: "b".to_owned(),
-        description: None,
         op: IndexMap::from([("stmt".to_owned(), stmt)]),
-        params: IndexMap::new(),
         bindings: recipes
             .map(|(name, recipe)| (name.to_owned(), Text::unplaced(recipe)))
             .into_iter()
             .collect(),
-        tags: IndexMap::new(),
-        location: None,
+        ..OpTemplate::default()
     };
     for form in [Form::Command, Form::Text, Form::Fields] {
         match compile(&op, form) {

@@ -358,12 +358,8 @@ mod tests {
         let op = OpTemplate {
             name: "b__o".to_owned(),
             block: "b".to_owned(),
-            description: None,
             op: IndexMap::from([("stmt".to_owned(), stmt)]),
-            params: IndexMap::new(),
-            bindings: IndexMap::new(),
-            tags: IndexMap::new(),
-            location: None,
+            ..OpTemplate::default()
         };
         let plan = crate::plan::compile(&op, Form::Text).unwrap_or_else(|errors| panic!("{errors:?}")).plan;
         let dispenser = adapter.dispenser(plan).expect("a text op fits");

@@ -145,7 +145,6 @@ mod tests {
     use crate::sequence::Ordinals;
     use crate::span::Text;
     use crate::workload::{Data, Node, OpTemplate};
-    use indexmap::IndexMap;
 
     fn op(name: &str, fields: &[(&str, &str)], form: Form) -> PreparedOp {
         let node = |text: &str| Node { data: Data::Text(Text::unplaced(text)), location: None };
@@ -153,12 +152,9 @@ mod tests {
         let op = OpTemplate {
             name: name.to_owned(),
             block: "b".to_owned(),
-            description: None,
             op: fields.iter().map(|(key, text)| ((*key).to_owned(), node(text))).collect(),
-            params: IndexMap::new(),
             bindings: bindings.iter().map(|(k, v)| ((*k).to_owned(), Text::unplaced(*v))).collect(),
-            tags: IndexMap::new(),
-            location: None,
+            ..OpTemplate::default()
         };
         PreparedOp {
             name: name.to_owned(),

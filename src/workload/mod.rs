@@ -184,7 +184,7 @@ fn place(found: &Diagnostic) -> usize {
 }
 
 /// One op template after normalising and layering (spec/language §3.5–§3.7).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct OpTemplate {
     /// `block__op`: its name in metrics, logs and labels.
     pub name: String,
