@@ -163,8 +163,7 @@ impl CommandDispenser {
     async fn send(&self, cycle: i64, command: Vec<u8>, target: &str, expected: &Expected) -> Outcome {
         let bytes_sent = command.len() as u64;
         // The reply to a write that nobody acknowledges says nothing of what it did.
-        let checked =
-            self.checks.is_some() && !(self.traits(&command).writes_concern && unacknowledged(&command));
+        let checked = self.checks.is_some() && !self.is_unacknowledged(&command);
         let selection =
             self.shared.defaults.selection.as_ref().filter(|_| self.choice(&command).read_preference);
         let command = match RawDocumentBuf::from_bytes(command) {
@@ -221,10 +220,15 @@ impl CommandDispenser {
                 Place::Bound(_) => Cow::Owned(database_element(target)),
             },
             reads: self.choice(command).read_preference,
-            unacknowledged: traits.writes_concern && unacknowledged(command),
+            unacknowledged: self.is_unacknowledged(command),
             sessions: traits.sessions,
             compress: traits.compress,
         }
+    }
+
+    /// It is a write that nobody is to acknowledge. Only where the command has a write concern is it looked at.
+    fn is_unacknowledged(&self, command: &[u8]) -> bool {
+        self.traits(command).writes_concern && unacknowledged(command)
     }
 
     fn traits(&self, command: &[u8]) -> Traits {
