@@ -25,6 +25,12 @@ const LEAST_OPS: f64 = 1_000.0;
 const SECONDS: f64 = 5.0;
 const RATES: [f64; 9] = [10.0, 100.0, 1_000.0, 5_000.0, 20_000.0, 50_000.0, 100_000.0, 200_000.0, 500_000.0];
 const THREADS: usize = 25;
+/// The rate beyond which nothing is promised.
+const MOST: f64 = 1_000_000.0;
+/// Of the reference's op that costs a server least.
+const FIND: &str = r#"{ops: {find: {stmt: {find: "c", filter: {_id: 1}}}}}"#;
+/// The engine's cost is told as the best of so many rounds.
+const ROUNDS: usize = 5;
 
 fn main() {
     if serve_if_asked() {
@@ -48,9 +54,7 @@ fn main() {
         let server = Process::start();
         let uri = server.uri.clone();
         tables.push_str("\n### Target and achieved rate, canned-reply server over loopback\n\n");
-        rates(&mut tables, THREADS, &|| {
-            connect(&mongodb::ROW, "{ find: \"c\", filter: { _id: 1 } }", &[("connection", &uri)])
-        });
+        rates(&mut tables, THREADS, &|| connect(&mongodb::ROW, FIND, &[("connection", &uri)]));
     }
     if runs("stall") {
         stall(&mut tables);
@@ -141,7 +145,10 @@ fn rates(out: &mut String, threads: usize, target: Target) {
     let _ = writeln!(out, "Closed loop, {threads} threads: {most:.0}/s.\n");
     out.push_str("| target /s | ops | achieved /s | off by | wait p50 µs | wait p99 µs | wait max µs |\n");
     out.push_str("|--:|--:|--:|--:|--:|--:|--:|\n");
-    for rate in RATES {
+    let half = (most / 2.0).min(MOST).round();
+    let mut rates: Vec<f64> = RATES.into_iter().chain([half]).collect();
+    rates.sort_by(f64::total_cmp);
+    for rate in rates {
         let ops = (rate * SECONDS).max(LEAST_OPS);
         let result = run(
             workers(),
@@ -156,7 +163,11 @@ fn rates(out: &mut String, threads: usize, target: Target) {
         let achieved = result.achieved().unwrap_or_default();
         let wait = &result.totals[0].wait;
         let at = |quantile| wait.value_at_quantile(quantile) as f64 / 1e3;
-        let over = if rate > most * 0.8 { " (over 80 % of the closed loop)" } else { "" };
+        let over = match rate {
+            rate if rate == half && half < MOST => " (half of the closed loop)",
+            rate if rate > most * 0.8 => " (over 80 % of the closed loop)",
+            _ => "",
+        };
         let _ = writeln!(
             out,
             "| {rate}{over} | {} | {achieved:.1} | {:.3} % | {:.0} | {:.0} | {:.0} |",
@@ -209,18 +220,31 @@ fn memory(out: &mut String) {
 }
 
 fn cost(out: &mut String) {
-    out.push_str("\n### What the engine costs, `diag` noop, all clocks recorded\n\n");
-    out.push_str("| workers | threads | cycles/s | memory at most, MB |\n|--:|--:|--:|--:|\n");
-    for (workers, threads) in [(1, 1), (1, 100), (2, 100), (2, 20_000)] {
-        let duration = Some(Duration::from_secs_f64(SECONDS));
-        let activity = Activity { cycles: 0..u64::MAX, threads, duration, ..Activity::default() };
-        let result = run(workers, &|| connect(&diag::ROW, "noop", &[]), activity);
-        let memory = resident_mb("VmHWM:");
-        let _ = writeln!(
-            out,
-            "| {workers} | {threads} | {:.0} | {memory} |",
-            result.achieved().unwrap_or_default()
-        );
+    let _ = writeln!(
+        out,
+        "\n### What the engine costs, `diag` noop, all clocks recorded, best of {ROUNDS} rounds in turns\n"
+    );
+    out.push_str(
+        "| workers | threads | cycles/s | of one worker | memory at most, MB |\n|--:|--:|--:|--:|--:|\n",
+    );
+    let shapes = [(1, 1), (1, 100), (2, 100), (2, 20_000)];
+    let mut best = [0.0; 4];
+    let mut memory = shapes.map(|_| String::new());
+    for _ in 0..ROUNDS {
+        for (shape, (workers, threads)) in shapes.into_iter().enumerate() {
+            let duration = Some(Duration::from_secs(2));
+            let activity = Activity { cycles: 0..u64::MAX, threads, duration, ..Activity::default() };
+            let result = run(workers, &|| connect(&diag::ROW, "noop", &[]), activity);
+            best[shape] = result.achieved().unwrap_or_default().max(best[shape]);
+            if memory[shape].is_empty() {
+                memory[shape] = resident_mb("VmHWM:");
+            }
+        }
+    }
+    for (shape, (workers, threads)) in shapes.into_iter().enumerate() {
+        let of_one = best[shape] / best[1];
+        let _ =
+            writeln!(out, "| {workers} | {threads} | {:.0} | {of_one:.2} | {} |", best[shape], memory[shape]);
     }
 }
 

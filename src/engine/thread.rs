@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// The cycle that a logical thread has in flight, plus one; 0 is none. On a cache line of its own.
+/// The cycle that a logical thread has in flight, plus one; 0 is none. On cache lines of its own: processors fetch
+/// them in pairs.
 #[derive(Debug, Default)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub(super) struct Slot(AtomicU64);
 
 impl Slot {
