@@ -394,6 +394,7 @@ impl View for Screen {
                     .enumerate()
                     .flat_map(|(at, op)| report::more_of(at, &op.name, op.instrument, &op.timers))
                     .collect(),
+                strides: head.stride > 1,
                 ops: names,
                 started: SystemTime::now(),
                 offset: self.clock.elapsed(),

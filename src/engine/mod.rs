@@ -16,7 +16,7 @@ mod watermark;
 mod tests;
 
 use crate::adapters::Dispenser;
-use crate::metrics::{Client, Frame, OpStats, Outage, Point, Recorder, WarmUp};
+use crate::metrics::{Client, Frame, OpStats, Outage, Point, Recorder, Standing, WarmUp};
 use crate::policy::Policy;
 use crate::rate::Profile;
 use crate::sequence::Ordinals;
@@ -26,7 +26,7 @@ pub use journal::{Journal, JournalError};
 use pace::Pace;
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use thread::Slot;
@@ -302,6 +302,8 @@ struct Shared {
     journal: Option<Journal>,
     watermark: Option<Watermark>,
     stall: Duration,
+    /// Logical threads so far.
+    threads: AtomicU64,
     /// What each logical thread has in flight.
     slots: Box<[Slot]>,
     recorder: Recorder,
@@ -370,6 +372,7 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
         journal: activity.journal,
         watermark,
         stall: activity.stall,
+        threads: AtomicU64::new(0),
         slots: std::iter::repeat_with(Slot::default).take(max_in_flight.unwrap_or(threads)).collect(),
         recorder: Recorder::new(activity.ops.len(), workers, paced),
         cycles,
@@ -429,14 +432,13 @@ impl Control {
 
     pub fn progress(&self) -> Progress {
         let shared = &self.shared;
-        let counts = shared.recorder.counts();
-        let cycles_total = shared.cycles.total();
+        let standing = shared.standing();
         Progress {
-            cycles_total,
-            cycles_done: counts.done + shared.cycles_before(),
-            cycles_in_flight: counts.in_flight(),
-            errors: counts.failed,
-            backlog: shared.backlog(),
+            cycles_total: shared.cycles.total(),
+            cycles_done: standing.done,
+            cycles_in_flight: standing.in_flight,
+            errors: shared.recorder.counts().failed,
+            backlog: standing.backlog,
         }
     }
 }
@@ -495,6 +497,18 @@ impl Shared {
             // Nobody listens only when the activity is over.
             let _ =
                 self.warnings.send(Warning { op, cycle, name: name.to_owned(), message: message.to_owned() });
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        let counts = self.recorder.counts();
+        let begun = counts.begun.saturating_add(self.cycles_before());
+        Standing {
+            threads: self.threads.load(Relaxed),
+            in_flight: counts.in_flight(),
+            done: counts.done + self.cycles_before(),
+            pending: self.cycles.total().saturating_sub(begun),
+            backlog: self.backlog(),
         }
     }
 

@@ -178,6 +178,7 @@ impl Crew {
             self.number += 1;
             self.spare -= 1;
         }
+        shared.threads.store(self.number as u64, std::sync::atomic::Ordering::Relaxed);
         if let (Some(_), Some(pacer)) = (shared.max_in_flight, shared.cycle_pace.shared()) {
             pacer.set_spare(self.spare);
         }
@@ -263,11 +264,11 @@ impl Books {
         frame.start += frame.length;
         frame.length = shared.started.elapsed().saturating_sub(frame.start);
         shared.recorder.collect(&mut self.spare, frame);
+        frame.standing = shared.standing();
     }
 
     fn enter(&mut self, shared: &Shared, observer: &dyn Observer) {
-        let counts = shared.recorder.counts();
-        let in_flight = counts.in_flight();
+        let in_flight = self.frame.standing.in_flight;
         let usual = self.longest_service();
         let frame = &self.frame;
         self.outages.note(frame, in_flight, usual);
@@ -299,7 +300,7 @@ impl Books {
             let swapped = memory.swapped.saturating_sub(self.swapped_before);
             self.client.swapped = self.client.swapped.max(swapped);
         }
-        let backlog = shared.backlog();
+        let backlog = self.frame.standing.backlog;
         self.backlog = self.backlog.max(backlog);
         // A start that is due while the clock ticks is not late: a tenth of a second's worth is.
         let threads = shared.slots.len();

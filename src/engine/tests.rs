@@ -742,6 +742,25 @@ async fn a_run_that_was_cut_off_is_completed_with_each_cycle_done_once() {
     assert_eq!((result.ended, result.cycles_done), (Ended::Complete, 0));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strides_are_timed_from_when_they_are_due_to_their_last_cycle() {
+    let ops = |cycle| {
+        if cycle % 5 == 4 { Step::After(Duration::from_millis(20), well()) } else { Step::Now(well()) }
+    };
+    let scripted = Scripted::new(23, move |cycle, _| ops(cycle));
+    let stride_rate = Some(Rate::new(1_000.0, 1.1));
+    let result = run(Activity { stride: 5, stride_rate, ..activity(23, 1, scripted) }).await;
+    let strides = &result.totals[0].strides;
+    assert_eq!(strides.len(), 5, "the last is short");
+    // The second waits for the first: its time counts from when it was due.
+    assert!(strides.max() >= 70_000_000, "{}", strides.max());
+    let one = Scripted::new(9, |_, _| Step::Now(well()));
+    assert!(
+        run(activity(9, 2, one)).await.totals[0].strides.is_empty(),
+        "a stride of one cycle is its cycle"
+    );
+}
+
 /// What an activity tells besides its frames.
 #[derive(Default)]
 struct Told {

@@ -39,6 +39,8 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
             continue;
         }
         let Some(stride_due) = due(&shared, &mut stride_pace).await else { return };
+        let begun = (shared.stride > 1)
+            .then(|| (stride_due.unwrap_or_else(Instant::now), shared.op_of(stride.cycles.start)));
         for (position, cycle) in (stride.position..).zip(stride.cycles) {
             if shared.journal.as_ref().is_some_and(|journal| journal.was_done(position)) {
                 shared.acknowledge(Place { cycle, position }, true);
@@ -69,6 +71,9 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
                 taken = 0;
                 tokio::task::yield_now().await;
             }
+        }
+        if let Some((begun, op)) = begun {
+            shared.recorder.stride(op, nanoseconds(begun, Instant::now()));
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct OpStats {
     pub failed: Histogram<u64>,
     /// Due → answered, of the same ops.
     pub failed_response: Histogram<u64>,
+    /// Due → end of the last cycle, of strides that begin with this op. Strides of one cycle are not in it.
+    pub strides: Histogram<u64>,
     /// Sent → answered by error, of errors whose times the policy asks for; at most [`MAX_ERROR_NAMES`].
     pub error_times: BTreeMap<String, Histogram<u64>>,
     /// From the start of this op to the end of another on the same thread, by the timer's name.
@@ -95,6 +97,7 @@ impl Default for OpStats {
             wait: histogram(),
             failed: histogram(),
             failed_response: histogram(),
+            strides: histogram(),
             error_times: BTreeMap::new(),
             timers: BTreeMap::new(),
         }
@@ -190,6 +193,7 @@ impl OpStats {
         merge(&mut self.wait, &other.wait);
         merge(&mut self.failed, &other.failed);
         merge(&mut self.failed_response, &other.failed_response);
+        merge(&mut self.strides, &other.strides);
     }
 
     /// Forgets everything but the memory it was kept in.
@@ -210,6 +214,7 @@ impl OpStats {
             &mut self.wait,
             &mut self.failed,
             &mut self.failed_response,
+            &mut self.strides,
         ];
         for histogram in clocks.into_iter().chain(self.timers.values_mut()) {
             if !histogram.is_empty() {
@@ -240,8 +245,25 @@ pub struct Frame {
     pub warm_up: bool,
     /// When ops ended well for the first and for the last time in it, since the clock started.
     pub well: Option<(Duration, Duration)>,
+    /// Where the activity stands at its end.
+    pub standing: Standing,
     /// In the order of the activity's ops.
     pub ops: Vec<OpStats>,
+}
+
+/// Where an activity stands at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Logical threads.
+    pub threads: u64,
+    /// Cycles that have begun and not ended.
+    pub in_flight: u64,
+    /// Cycles that came to their end, well or not, in this run or one that it completes.
+    pub done: u64,
+    /// Cycles that have not begun.
+    pub pending: u64,
+    /// Cycles that are due and have not started; 0 without a rate.
+    pub backlog: u64,
 }
 
 impl Frame {
@@ -252,6 +274,7 @@ impl Frame {
             length: Duration::ZERO,
             warm_up: false,
             well: None,
+            standing: Standing::default(),
             // Made one by one: a copy would touch all of its memory.
             ops: std::iter::repeat_with(OpStats::default).take(ops).collect(),
         }

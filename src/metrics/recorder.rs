@@ -208,6 +208,13 @@ impl Recorder {
         counts.first += u64::from(first);
     }
 
+    /// A stride of several cycles, of which `op` was the first, took so many nanoseconds.
+    pub fn stride(&self, op: usize, nanoseconds: u64) {
+        let mut seen = self.shard().lock();
+        let Some(stats) = seen.ops.get_mut(op) else { return };
+        record(&mut stats.strides, nanoseconds);
+    }
+
     /// The timer `name` of `op` stopped after so many nanoseconds.
     pub fn timed(&self, op: usize, name: &str, nanoseconds: u64) {
         let mut seen = self.shard().lock();

@@ -22,6 +22,10 @@ pub enum Clock {
     Wait,
     /// Sent → answered, of ops that failed.
     Failed,
+    /// How many tries ops took: counts, not times.
+    Tries,
+    /// Due → end, of strides of several cycles.
+    Strides,
     /// A named timer of the op.
     Timer(String),
 }
@@ -32,9 +36,11 @@ const OF_ACTIVITY: &[(&str, Clock)] = &[
     ("cycles_servicetime", Clock::Cycles),
     ("cycles_responsetime", Clock::Response),
     ("cycles_waittime", Clock::Wait),
+    ("execute", Clock::All),
     ("result", Clock::All),
     ("result_success", Clock::Service),
     ("result_failed", Clock::Failed),
+    ("tries", Clock::Tries),
 ];
 
 /// Of each op: the words of the summary and of the result file.
@@ -57,8 +63,16 @@ impl Clock {
             Clock::Response => &stats.response,
             Clock::Wait => &stats.wait,
             Clock::Failed => &stats.failed,
+            Clock::Strides => &stats.strides,
             Clock::Cycles => return both(&stats.response, &stats.failed_response),
             Clock::All => return both(&stats.service, &stats.failed),
+            Clock::Tries => {
+                let mut tries = OpStats::default().service;
+                for (number, ops) in stats.tries() {
+                    tries.saturating_record_n(u64::from(number), ops);
+                }
+                return Cow::Owned(tries);
+            }
             Clock::Timer(name) => match stats.timers.get(name) {
                 Some(times) => times,
                 None => return Cow::Owned(OpStats::default().service),
@@ -98,6 +112,9 @@ pub fn timers(source: &Source) -> Vec<Timer> {
     };
     let mut timers: Vec<Timer> =
         OF_ACTIVITY.iter().map(|(family, clock)| timer(None, family, clock)).collect();
+    if source.strides {
+        timers.push(timer(None, "strides_servicetime", &Clock::Strides));
+    }
     for op in 0..source.ops.len() {
         timers.extend(OF_OP.iter().map(|(family, clock)| timer(Some(op), family, clock)));
     }
@@ -201,6 +218,7 @@ pub(crate) mod tests {
             workload: "w.yaml".to_owned(),
             ops: ops.iter().map(|&op| op.to_owned()).collect(),
             more: Vec::new(),
+            strides: false,
             started: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500),
             offset: Duration::from_millis(500),
         }

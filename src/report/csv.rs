@@ -3,16 +3,18 @@
 //!
 //! Counts and mean rates are since the start; quantiles are those of the interval; times are nanoseconds.
 
-use super::clock::{self, Timer, Window};
+use super::clock::{self, Clock, Timer, Window};
 use super::{Export, Growing, ReportError, Run, Source};
-use crate::metrics::{Frame, OpStats};
+use crate::metrics::{Frame, OpStats, Standing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 const TIMER: &str = "t,count,max,mean,min,stddev,p50,p75,p95,p98,p99,p999,mean_rate,m1_rate,m5_rate,m15_rate,rate_unit,duration_unit";
+const HISTOGRAM: &str = "t,count,max,mean,min,stddev,p50,p75,p95,p98,p99,p999";
 const COUNTER: &str = "t,count";
+const GAUGE: &str = "t,value";
 const INDEX: &str = "file,activity,op,metric,type";
 
 /// The folder of one run.
@@ -26,12 +28,49 @@ pub struct CsvFolder {
     index: String,
 }
 
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Timer,
+    Histogram,
+    Counter,
+    Gauge,
+}
+
+impl Kind {
+    /// Its word in the index, and the head of a file of it.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Timer => ("timer", TIMER),
+            Kind::Histogram => ("histogram", HISTOGRAM),
+            Kind::Counter => ("counter", COUNTER),
+            Kind::Gauge => ("gauge", GAUGE),
+        }
+    }
+
+    fn of(clock: &Clock) -> Kind {
+        if *clock == Clock::Tries { Kind::Histogram } else { Kind::Timer }
+    }
+}
+
+/// Where an activity stands at the end of an interval, under the reference's names.
+const GAUGES: [(&str, fn(&Standing) -> u64); 5] = [
+    ("threads", |standing| standing.threads),
+    ("ops_pending", |standing| standing.pending),
+    ("ops_active", |standing| standing.in_flight),
+    ("ops_complete", |standing| standing.done),
+    ("backlog", |standing| standing.backlog),
+];
+
 /// An activity that runs.
 struct Open {
     window: Window,
     /// Before the first interval that counts.
     before: Duration,
     timers: Vec<Row>,
+    /// The file of each of [`GAUGES`].
+    gauges: [usize; GAUGES.len()],
+    standing: Standing,
     /// By op (none is all of them) and name: the file and the count.
     counters: BTreeMap<(Option<usize>, String), (usize, u64)>,
 }
@@ -64,7 +103,7 @@ impl CsvFolder {
         source: &Source,
         op: Option<usize>,
         metric: &str,
-        counter: bool,
+        kind: Kind,
     ) -> Result<usize, ReportError> {
         let name = file_name(&source.metric(op, metric));
         let mut free = format!("{name}.csv");
@@ -75,11 +114,11 @@ impl CsvFolder {
             free = format!("{name}-{number}.csv");
         }
         let op = op.and_then(|op| source.ops.get(op)).map_or("", String::as_str);
-        let kind = if counter { "counter" } else { "timer" };
+        let (kind, head) = kind.words();
         self.index +=
             &format!("{},{},{},{},{kind}\n", cell(&free), cell(&source.alias), cell(op), cell(metric));
         let mut file = Growing::create(self.folder.join(free))?;
-        file.head(format!("{}\n", if counter { COUNTER } else { TIMER }).as_bytes())?;
+        file.head(format!("{head}\n").as_bytes())?;
         file.rest();
         self.files.push(file);
         Ok(self.files.len() - 1)
@@ -125,12 +164,15 @@ impl CsvFolder {
                     Some(entry) => entry,
                     // A name of an error gets its file when it is first met.
                     None => {
-                        let file = self.file(source, op, &name, true)?;
+                        let file = self.file(source, op, &name, Kind::Counter)?;
                         open.counters.entry((op, name)).or_insert((file, 0))
                     }
                 };
                 entry.1 += count;
             }
+        }
+        for ((_, of), file) in GAUGES.iter().zip(open.gauges) {
+            self.append(file, &format!("{t},{}\n", of(&open.standing)))?;
         }
         for (file, count) in open.counters.values() {
             self.append(*file, &format!("{t},{count}\n"))?;
@@ -170,6 +212,9 @@ impl Row {
         for quantile in [0.5, 0.75, 0.95, 0.98, 0.99, 0.999] {
             line += &format!(",{:.6}", histogram.value_at_quantile(quantile) as f64);
         }
+        if Kind::of(&self.timer.clock) == Kind::Histogram {
+            return line + "\n";
+        }
         line += &format!(",{:.6}", self.count as f64 / elapsed);
         for rate in rates {
             line += &format!(",{rate:.6}");
@@ -182,17 +227,29 @@ impl Export for CsvFolder {
     fn begin(&mut self, source: &Source) -> Result<(), ReportError> {
         let mut timers = Vec::new();
         for timer in clock::timers(source) {
-            let file = self.file(source, timer.op, &timer.family, false)?;
+            let file = self.file(source, timer.op, &timer.family, Kind::of(&timer.clock))?;
             timers.push(Row { timer, file, count: 0, rates: None });
         }
+        let mut gauges = [0; GAUGES.len()];
+        for (file, (name, _)) in gauges.iter_mut().zip(GAUGES) {
+            *file = self.file(source, None, name, Kind::Gauge)?;
+        }
         let window = Window::new(self.every, source.ops.len());
-        self.open
-            .insert(source.id, Open { window, before: Duration::ZERO, timers, counters: BTreeMap::new() });
+        let open = Open {
+            window,
+            before: Duration::ZERO,
+            timers,
+            gauges,
+            standing: Standing::default(),
+            counters: BTreeMap::new(),
+        };
+        self.open.insert(source.id, open);
         Ok(())
     }
 
     fn frame(&mut self, source: &Source, frame: &Frame) -> Result<(), ReportError> {
         let Some(open) = self.open.get_mut(&source.id) else { return Ok(()) };
+        open.standing = frame.standing;
         if open.window.push(frame) { self.emit(source) } else { Ok(()) }
     }
 
@@ -323,6 +380,36 @@ mod tests {
         assert_eq!(of("m1_rate"), ["10.000000"; 3]);
         assert_eq!(of("p99"), ["1000447.000000"; 3]);
         assert_eq!(of("duration_unit"), ["nanoseconds"; 3]);
+    }
+
+    #[test]
+    fn tries_are_counted_and_gauges_are_of_the_last_moment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = frame(0, 1_000, &[5; 4]);
+        first.ops[0].tries.insert(3, 1);
+        first.standing = Standing { threads: 8, in_flight: 5, done: 4, pending: 91, backlog: 2 };
+        let mut second = frame(1_000, 1_000, &[5; 6]);
+        second.standing = Standing { threads: 8, in_flight: 0, done: 10, pending: 90, backlog: 0 };
+        written(folder.path(), &["b__a"], 1, &[first, second]);
+        let of = |file: &str| -> Vec<Vec<String>> {
+            let text = fs::read_to_string(folder.path().join(format!("main.{file}.csv")));
+            rows(&text.unwrap_or_else(|error| panic!("{file}: {error}")))
+        };
+        let tries = of("tries");
+        assert_eq!(tries[0].join(","), HISTOGRAM);
+        let figures: Vec<_> = tries[1..].iter().map(|row| (&*row[1], &*row[2], &*row[4])).collect();
+        assert_eq!(figures, [("4", "3.000000", "1.000000"), ("10", "1.000000", "1.000000")]);
+        for (gauge, values) in [
+            ("threads", ["8", "8"]),
+            ("ops_pending", ["91", "90"]),
+            ("ops_active", ["5", "0"]),
+            ("ops_complete", ["4", "10"]),
+            ("backlog", ["2", "0"]),
+        ] {
+            let told = of(gauge);
+            assert_eq!(told[0].join(","), GAUGE);
+            assert_eq!([&*told[1][1], &*told[2][1]], values, "{gauge}");
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Source {
     pub ops: Vec<String>,
     /// Times that some of them ask for beside the usual ones.
     pub more: Vec<More>,
+    /// It takes several cycles at a time, whose times are measured together.
+    pub strides: bool,
     /// When its clock started,
     pub started: SystemTime,
     /// and how long after that of the run.

@@ -299,6 +299,7 @@ mod tests {
             ops: vec!["b__a".to_owned()],
             started,
             more: Vec::new(),
+            strides: false,
             offset: Duration::ZERO,
         };
         let (mut builder, mut a) = (Builder::new(1), op("b__a"));

@@ -204,6 +204,8 @@ pub struct HistogramsPart {
     pub failed: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_response: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strides: Option<String>,
     /// By the timer's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timers: BTreeMap<String, String>,

@@ -141,6 +141,7 @@ fn op_part(op: &Op, figures: OpFigures, packer: &mut Packer) -> Result<OpPart, R
         wait: packed(&stats.wait)?,
         failed: packed(&stats.failed)?,
         failed_response: packed(&stats.failed_response)?,
+        strides: packed(&stats.strides)?,
         timers: BTreeMap::new(),
         errors: BTreeMap::new(),
     };
@@ -509,6 +510,7 @@ mod tests {
         let failed = main.ops[1].stats.failed.clone();
         main.ops[1].stats.error_times.insert("DuplicateKey".to_owned(), failed);
         main.ops[1].stats.failed_response.record(90_000).expect("it grows");
+        main.ops[1].stats.strides.record(110_000).expect("it grows");
         let timer = main.ops[1].stats.wait.clone();
         main.ops[1].stats.timers.insert("whole".to_owned(), timer);
         main.ops[1].stats.result_codes.insert(7, 2);
@@ -581,8 +583,15 @@ mod tests {
         let (read, given) = (&read.activities[0], &given.activities[0]);
         let (of_read, of_given) = (&read.ops[1].stats, &given.ops[1].stats);
         let clocks = |stats: &OpStats| {
-            [&stats.service, &stats.response, &stats.wait, &stats.failed, &stats.failed_response]
-                .map(Clone::clone)
+            [
+                &stats.service,
+                &stats.response,
+                &stats.wait,
+                &stats.failed,
+                &stats.failed_response,
+                &stats.strides,
+            ]
+            .map(Clone::clone)
         };
         assert_eq!(clocks(of_read), clocks(of_given));
         assert_eq!((&of_read.timers, &of_read.error_times), (&of_given.timers, &of_given.error_times));

@@ -231,6 +231,9 @@ fn op(part: OpPart) -> Result<Op, String> {
         let read = texts.iter().map(|(name, text)| Ok((name.clone(), packed::read(text)?)));
         read.collect::<Result<BTreeMap<_, _>, String>>()
     };
+    // Of these the file tells no figures beside the histogram.
+    let unseen =
+        |packed: &Option<String>| packed.as_deref().map_or(Ok(OpStats::default().service), packed::read);
     let mut tries = part.tries;
     tries.remove(&1);
     let counts = tries.values().chain(part.result_codes.values());
@@ -249,10 +252,8 @@ fn op(part: OpPart) -> Result<Op, String> {
         response: histogram(&histograms.response, &part.response_us, "response")?,
         wait: histogram(&histograms.wait, &part.wait_us, "wait")?,
         failed: histogram(&histograms.failed, &part.failed_us, "failed")?,
-        failed_response: histograms
-            .failed_response
-            .as_deref()
-            .map_or(Ok(OpStats::default().failed), packed::read)?,
+        failed_response: unseen(&histograms.failed_response)?,
+        strides: unseen(&histograms.strides)?,
         error_times: by_name(&histograms.errors)?,
         timers: by_name(&histograms.timers)?,
     };

@@ -12,7 +12,7 @@ pub use push::Target;
 
 use super::clock::Clock;
 use super::{Export, ReportError, Run, Source, Tell};
-use crate::metrics::{Frame, OpStats, Quantiles};
+use crate::metrics::{Frame, OpStats, Quantiles, Standing};
 use hdrhistogram::Histogram;
 use page::Page;
 use push::Pusher;
@@ -41,6 +41,8 @@ struct Sample {
 struct Measured {
     source: Source,
     ops: Vec<OpStats>,
+    /// Where it stood at the end of the last interval.
+    standing: Standing,
     /// Service and response time of the last interval, by op.
     last: Vec<(Quantiles, Quantiles)>,
 }
@@ -61,8 +63,10 @@ impl Metrics {
         let measured = self.0.entry(source.id).or_insert_with(|| Measured {
             source: source.clone(),
             ops: std::iter::repeat_with(OpStats::default).take(source.ops.len()).collect(),
+            standing: Standing::default(),
             last: Vec::new(),
         });
+        measured.standing = frame.standing;
         for (total, seen) in measured.ops.iter_mut().zip(&frame.ops) {
             total.add(seen);
         }
@@ -115,6 +119,17 @@ impl Metrics {
             })
         });
         let errors = errors.collect();
+        let stands = |name, help, of: fn(&Standing) -> u64| {
+            let samples = self.0.values().map(|measured| Sample {
+                suffix: "",
+                labels: vec![
+                    ("activity", measured.source.alias.clone()),
+                    ("workload", measured.source.workload.clone()),
+                ],
+                value: of(&measured.standing) as f64,
+            });
+            Family { name, help, kind: "gauge", samples: samples.collect() }
+        };
         vec![
             counter("nbrs_ops_ok_total", "Ops that ended well.", |stats| stats.ok),
             counter("nbrs_ops_attempted_total", "Ops that were tried.", |stats| stats.attempted),
@@ -132,6 +147,11 @@ impl Metrics {
             times("nbrs_failed_seconds", "Sent to answered, of ops that failed.", Clock::Failed),
             last("nbrs_last_second_service_seconds", "Service times of the last second.", |last| last.0),
             last("nbrs_last_second_response_seconds", "Response times of the last second.", |last| last.1),
+            stands("nbrs_threads", "Logical threads.", |it| it.threads),
+            stands("nbrs_cycles_in_flight", "Cycles that have begun and not ended.", |it| it.in_flight),
+            stands("nbrs_cycles_done", "Cycles that came to their end, well or not.", |it| it.done),
+            stands("nbrs_cycles_pending", "Cycles that have not begun.", |it| it.pending),
+            stands("nbrs_backlog_cycles", "Cycles that are due and have not started.", |it| it.backlog),
         ]
     }
 }
