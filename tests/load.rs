@@ -460,6 +460,11 @@ fn failures_have_times_of_their_own_and_rates_apart() {
 
 #[test]
 fn a_server_that_is_restarted_mid_run_is_an_outage_that_retries_outlast() {
+    ["wire", "driver"].map(outlast_a_restart);
+}
+
+fn outlast_a_restart(lane: &str) {
+    let lane = format!("lane={lane}");
     let place = Place::new();
     place.file("w.yaml", "ops:\n  find: |\n    { find: \"c\", filter: { _id: 1 } }\n");
     let mut server = place.start(&["server", "--port", "0", "--data-dir", "data"]);
@@ -475,6 +480,7 @@ fn a_server_that_is_restarted_mid_run_is_an_outage_that_retries_outlast() {
         "errors=retry",
         "maxtries=1k",
         &connection,
+        &lane,
         "--report-json-to",
         "result.json",
     ]);
@@ -503,4 +509,10 @@ fn a_server_that_is_restarted_mid_run_is_an_outage_that_retries_outlast() {
     assert!(errors.values().any(|detail| count(&detail["retried"]) > 0), "{main}");
     // What the server itself counted stands beside it.
     assert!(main["server"].as_array().is_some_and(|points| !points.is_empty()), "{main}");
+    // All connections were lost, and opened anew.
+    let connections = main["connections"].as_array().expect("connections");
+    let sum = |part: &str| connections[1..].iter().map(|point| count(&point[part])).sum::<u64>();
+    assert_eq!(connections[0], json!({"t": 0.0, "asked": 4, "opened": 4, "lost": 0, "open": 4}), "{lane}");
+    assert!(sum("lost") >= 4 && sum("opened") >= 1 && sum("asked") >= sum("opened"), "{lane}: {connections:?}");
+    assert!(ran.stdout.contains("  connections: 4 before the run; "), "{}", ran.stdout);
 }

@@ -74,6 +74,17 @@ pub struct Counters {
     pub latencies: BTreeMap<String, (u64, u64)>,
 }
 
+/// Connections of a client, since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// Attempts to open one.
+    pub asked: u64,
+    /// Those that came to take ops.
+    pub opened: u64,
+    /// Of `opened`, those that were closed, by whomever.
+    pub closed: u64,
+}
+
 /// One connected target: a client of one activity.
 pub trait Adapter: Send + Sync {
     fn facts(&self) -> &TargetFacts;
@@ -86,6 +97,10 @@ pub trait Adapter: Send + Sync {
     /// What the target counts of itself; `None` where it counts nothing or does not tell.
     fn counters(&self) -> BoxFuture<'_, Option<Counters>> {
         Box::pin(async { None })
+    }
+    /// The connections that ops are sent over; `None` where there are none to count. Cheap to ask at any time.
+    fn connections(&self) -> Option<Connections> {
+        None
     }
     /// Flushes and closes, within [`LONGEST_CLOSE`]; an error here is an error of the run (a closed pipe, a full disk).
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {

@@ -318,6 +318,7 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         outages: result.outages.clone(),
         warm_up: result.warm_up,
         server: finished.server.clone(),
+        connections: finished.connections.clone(),
         elapsed: result.elapsed,
         closing: (!finished.closing.is_zero()).then_some(finished.closing),
         ended,

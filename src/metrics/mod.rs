@@ -343,6 +343,21 @@ pub struct ServerPoint {
     pub mean_us: BTreeMap<String, f64>,
 }
 
+/// What became of the client's connections in one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConnectionPoint {
+    /// End of the interval, since the activity's clock started. The first is 0: what came before the clock.
+    pub at: Duration,
+    /// Attempts to open one.
+    pub asked: u64,
+    /// Those that came to take ops.
+    pub opened: u64,
+    /// Those that were closed, by whomever.
+    pub lost: u64,
+    /// Open at its end.
+    pub open: u64,
+}
+
 /// What is kept of one op's share of one [`Frame`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {

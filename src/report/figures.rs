@@ -196,6 +196,7 @@ pub(crate) mod tests {
             outages: Vec::new(),
             warm_up: None,
             server: Vec::new(),
+            connections: Vec::new(),
             elapsed: Duration::ZERO,
             closing: None,
             ended: Ended::Complete,

@@ -7,7 +7,7 @@
 use super::packed::unpacked;
 use super::timeline::{Cell, Timeline};
 use super::{Activity, Ended, Merged, Op, Run, Status, Target};
-use crate::metrics::{Client, OpStats, Outage, Point, Quantiles, WarmUp};
+use crate::metrics::{Client, ConnectionPoint, OpStats, Outage, Point, Quantiles, ServerPoint, WarmUp};
 use hdrhistogram::Histogram;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
@@ -177,6 +177,7 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
         outages: outages(parts, started),
         warm_up,
         server: if one_target { server(parts, started) } else { Vec::new() },
+        connections: connections(parts, started),
         ended: parts
             .iter()
             .map(|part| &part.ended)
@@ -270,9 +271,36 @@ fn outages(parts: &[&Activity], started: SystemTime) -> Vec<Outage> {
     shared.map(|(from, to)| Outage { from, to: (to < last).then_some(to) }).collect()
 }
 
+/// The connections of all parts, each point at its own time.
+fn connections(parts: &[&Activity], started: SystemTime) -> Vec<ConnectionPoint> {
+    let mut points: Vec<ConnectionPoint> = parts
+        .iter()
+        .flat_map(|part| {
+            let offset = part.started.duration_since(started).unwrap_or_default();
+            part.connections.iter().map(move |point| ConnectionPoint { at: point.at + offset, ..*point })
+        })
+        .collect();
+    points.sort_by_key(|point| point.at);
+    points.dedup_by(|next, point| {
+        let together = next.at == point.at;
+        if together {
+            point.asked += next.asked;
+            point.opened += next.opened;
+            point.lost += next.lost;
+        }
+        together
+    });
+    let mut open = 0u64;
+    for point in &mut points {
+        open = (open + point.opened).saturating_sub(point.lost);
+        point.open = open;
+    }
+    points
+}
+
 /// What the target said of itself is said of all of its clients: it is taken from one part, and from none where
 /// parts may have had targets of their own.
-fn server(parts: &[&Activity], started: SystemTime) -> Vec<crate::metrics::ServerPoint> {
+fn server(parts: &[&Activity], started: SystemTime) -> Vec<ServerPoint> {
     let Some(longest) = parts.iter().max_by_key(|part| part.server.len()) else { return Vec::new() };
     let offset = longest.started.duration_since(started).unwrap_or_default();
     let mut points = longest.server.clone();

@@ -50,7 +50,7 @@ pub use export::{Closed, Export, Exports, Source, Tell};
 pub use output::{Destination, Growing, Logbook, ReportError};
 pub use progress::{Interval, Standing};
 
-use crate::metrics::{Client, OpStats, Outage, Point, ServerPoint, WarmUp};
+use crate::metrics::{Client, ConnectionPoint, OpStats, Outage, Point, ServerPoint, WarmUp};
 use crate::units::Rate;
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
@@ -169,6 +169,8 @@ pub struct Activity {
     pub warm_up: Option<WarmUp>,
     /// What the target said of itself, an interval each; empty where it does not.
     pub server: Vec<ServerPoint>,
+    /// The client's connections: those from before the clock, then an interval each in which some came or went.
+    pub connections: Vec<ConnectionPoint>,
     pub ended: Ended,
     /// In the order of the activity.
     pub ops: Vec<Op>,

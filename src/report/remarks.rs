@@ -2,6 +2,7 @@
 
 use super::figures::{Figures, Times};
 use super::{Activity, wording};
+use crate::metrics::ConnectionPoint;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ pub fn of(activity: &Activity, figures: &Figures) -> Vec<String> {
         lines.push(text);
     }
     lines.extend(server(activity));
+    lines.extend(connections(activity));
     if figures.target.is_none() {
         lines.extend(decay(activity));
         lines.extend(idle_threads(activity, figures));
@@ -90,6 +92,31 @@ fn decay(activity: &Activity) -> Option<String> {
             wording::per_second(last)
         )
     })
+}
+
+/// Connections that were lost or could not be opened while the run went on: where there were any, it was not the
+/// test that it was meant to be.
+fn connections(activity: &Activity) -> Option<String> {
+    let (first, rest) = activity.connections.split_first()?;
+    let sum = |of: fn(&ConnectionPoint) -> u64| rest.iter().map(of).sum::<u64>();
+    let (asked, opened, lost) = (sum(|it| it.asked), sum(|it| it.opened), sum(|it| it.lost));
+    let refused = asked.saturating_sub(opened);
+    if lost == 0 && refused == 0 {
+        return None;
+    }
+    let fewest = activity.connections.iter().map(|point| point.open).min().unwrap_or_default();
+    let mut text = format!(
+        "  connections: {} before the run; {} lost, {} of {} opened anew, {} at fewest",
+        wording::count(first.open),
+        wording::count(lost),
+        wording::count(opened),
+        wording::count(asked),
+        wording::count(fewest),
+    );
+    if let Some(worst) = rest.iter().max_by_key(|point| point.lost).filter(|point| point.lost > 0) {
+        text += &format!(" (most lost in the second to {})", wording::elapsed(worst.at));
+    }
+    Some(text)
 }
 
 /// What the target counted itself: to hold against what the client counted.

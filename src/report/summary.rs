@@ -285,7 +285,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Client, Outage, Point, Quantiles, ServerPoint, WarmUp};
+    use crate::metrics::{Client, ConnectionPoint, Outage, Point, Quantiles, ServerPoint, WarmUp};
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Op, Target};
     use hdrhistogram::Histogram;
@@ -518,6 +518,23 @@ rampup: 50,000 of 50,000 cycles in 3.21 s with 4 threads; all cycles done
         };
         main.server = vec![point(1, 1_000, 40.0), point(2, 2_000, 60.0)];
         let expected = "  the target itself, in the first 2.00 s: 3,000 insert, 22 connections, writes 50.0 µs on average";
+        assert_eq!(text(&main).lines().nth(1), Some(expected));
+    }
+
+    #[test]
+    fn connections_that_were_lost_or_not_had_are_said_and_no_others() {
+        let mut main = activity("main", Vec::new());
+        let point = |seconds, asked, opened, lost, open| ConnectionPoint {
+            at: Duration::from_secs(seconds),
+            asked,
+            opened,
+            lost,
+            open,
+        };
+        main.connections = vec![point(0, 30, 30, 0, 30), point(4, 2, 2, 0, 32)];
+        assert!(!text(&main).contains("connections"));
+        main.connections.extend([point(5, 1, 0, 12, 20), point(6, 14, 12, 1, 31)]);
+        let expected = "  connections: 30 before the run; 13 lost, 14 of 17 opened anew, 20 at fewest (most lost in the second to 5.00 s)";
         assert_eq!(text(&main).lines().nth(1), Some(expected));
     }
 

@@ -1,10 +1,10 @@
-//! The target's own counters beside the client's: asked for once a second while an activity runs, and told as what
-//! happened in each interval.
+//! The target's own counters beside the client's, and the client's connections: asked for once a second while an
+//! activity runs, and told as what happened in each interval.
 
-use crate::adapters::{Adapter, Counters};
-use crate::metrics::ServerPoint;
+use crate::adapters::{Adapter, Connections, Counters};
+use crate::metrics::{ConnectionPoint, ServerPoint};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -14,11 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const MOST_POINTS: usize = 7_200;
 
 /// Asks until it is aborted, and keeps what it learns in `points`.
-pub async fn watch(
-    adapter: Arc<dyn Adapter>,
-    started: Instant,
-    points: Arc<std::sync::Mutex<Vec<ServerPoint>>>,
-) {
+pub async fn watch(adapter: Arc<dyn Adapter>, started: Instant, points: Arc<Mutex<Vec<ServerPoint>>>) {
     let ask = async || tokio::time::timeout(PATIENCE, adapter.counters()).await.ok().flatten();
     // A target that gives no counters at first gives none later.
     let Some(mut before) = ask().await else { return };
@@ -33,7 +29,7 @@ pub async fn watch(
         let Some(now) = ask().await else { continue };
         let length = asked.elapsed();
         let at = started.elapsed();
-        let mut points = points.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut points = points.lock().unwrap_or_else(PoisonError::into_inner);
         if points.len() >= MOST_POINTS {
             halve(&mut points);
             every *= 2;
@@ -63,6 +59,83 @@ fn halve(points: &mut Vec<ServerPoint>) {
         }
     }
     *points = halved;
+}
+
+/// What became of the connections of some clients.
+pub struct ConnectionLog {
+    adapters: Vec<Arc<dyn Adapter>>,
+    started: Instant,
+    before: Connections,
+    pub points: Vec<ConnectionPoint>,
+}
+
+impl ConnectionLog {
+    /// The clock starts now.
+    pub fn new(adapters: &[Arc<dyn Adapter>]) -> ConnectionLog {
+        let mut log = ConnectionLog {
+            adapters: adapters.to_vec(),
+            started: Instant::now(),
+            before: Connections::default(),
+            points: Vec::new(),
+        };
+        log.enter(log.now(), Duration::ZERO);
+        log
+    }
+
+    fn now(&self) -> Option<Connections> {
+        self.adapters.iter().filter_map(|adapter| adapter.connections()).reduce(|sum, one| Connections {
+            asked: sum.asked + one.asked,
+            opened: sum.opened + one.opened,
+            closed: sum.closed + one.closed,
+        })
+    }
+
+    /// Notes what became of them since it was last asked; nothing where that is nothing.
+    pub fn note(&mut self) {
+        let now = self.now();
+        if now.is_some_and(|now| now != self.before) {
+            self.enter(now, self.started.elapsed());
+        }
+    }
+
+    fn enter(&mut self, now: Option<Connections>, at: Duration) {
+        let Some(now) = now else { return };
+        let before = std::mem::replace(&mut self.before, now);
+        if self.points.len() >= MOST_POINTS {
+            self.points = halved(&self.points);
+        }
+        self.points.push(ConnectionPoint {
+            at,
+            asked: now.asked.saturating_sub(before.asked),
+            opened: now.opened.saturating_sub(before.opened),
+            lost: now.closed.saturating_sub(before.closed),
+            open: now.opened.saturating_sub(now.closed),
+        });
+    }
+}
+
+/// One point of two; the first stays what it is.
+fn halved(points: &[ConnectionPoint]) -> Vec<ConnectionPoint> {
+    let (first, rest) = points.split_at(points.len().min(1));
+    let pairs = rest.chunks(2).map(|pair| {
+        pair.iter().copied().reduce(|sum, next| ConnectionPoint {
+            asked: sum.asked + next.asked,
+            opened: sum.opened + next.opened,
+            lost: sum.lost + next.lost,
+            ..next
+        })
+    });
+    first.iter().copied().chain(pairs.flatten()).collect()
+}
+
+/// Notes them once a second, until it is aborted.
+pub async fn count_connections(log: Arc<Mutex<ConnectionLog>>) {
+    let mut ticks = tokio::time::interval(INTERVAL);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    loop {
+        ticks.tick().await;
+        log.lock().unwrap_or_else(PoisonError::into_inner).note();
+    }
 }
 
 /// What happened between two answers that are `length` apart.
@@ -118,6 +191,15 @@ mod tests {
         // A server that was started anew.
         let told = point(&counters(100, 5, (10, 1_000)), &counters(40, 2, (4, 80)), second, second);
         assert_eq!((told.ops["insert"], told.ops["query"], told.mean_us["reads"]), (40, 2, 20.0));
+    }
+
+    #[test]
+    fn a_long_run_keeps_every_connection_in_half_the_points() {
+        let second = Duration::from_secs(1);
+        let point = |n: u32| ConnectionPoint { at: second * n, asked: 3, opened: 2, lost: 1, open: n.into() };
+        let points: Vec<ConnectionPoint> = (0..4).map(point).collect();
+        let two = ConnectionPoint { at: second * 2, asked: 6, opened: 4, lost: 2, open: 2 };
+        assert_eq!(halved(&points), [point(0), two, point(3)]);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use super::prepare::{Prepared, PreparedOp};
 use super::target::Embedded;
 use super::{
-    Active, Asked, DRAIN, Finished, Head, HeadOp, Session, SessionError, TICK, View, Watching, counters,
+    Active, Asked, DRAIN, Finished, Head, HeadOp, Session, SessionError, TICK, View, Watching,
+    counters::{self, ConnectionLog},
     fail, takes_connection,
 };
 use crate::adapters::{self, Adapter, Config};
@@ -276,6 +277,8 @@ async fn supervise(
             tokio::spawn(counters::watch(Arc::clone(adapter), Instant::now(), Arc::clone(&server)))
         })
         .collect();
+    let connections = Arc::new(Mutex::new(ConnectionLog::new(&adapters)));
+    let counting = tokio::spawn(counters::count_connections(Arc::clone(&connections)));
     let wait = running.wait(DRAIN);
     tokio::pin!(wait);
     let mut asked = false;
@@ -300,6 +303,12 @@ async fn supervise(
         }
     };
     watchers.iter().for_each(JoinHandle::abort);
+    counting.abort();
+    let connections = {
+        let mut log = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        log.note();
+        std::mem::take(&mut log.points)
+    };
     let server = std::mem::take(&mut *server.lock().unwrap_or_else(PoisonError::into_inner));
     let mut close_error = None;
     let closed = Instant::now();
@@ -309,7 +318,7 @@ async fn supervise(
         }
     }
     let closing = closed.elapsed();
-    let finished = Finished { head, result, close_error, closing, server, stopped_by };
+    let finished = Finished { head, result, close_error, closing, server, connections, stopped_by };
     if let Some(failure) = failure.filter(|_| finished.failed()) {
         fail(&failure, format!("the failure of `{}`", finished.head.alias));
     }

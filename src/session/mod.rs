@@ -17,7 +17,7 @@ mod values;
 
 use crate::adapters::{self, AdapterError, AdapterRow, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{ActivityResult, Behind, Control, Ended, Observer, Progress, Stall};
-use crate::metrics::{Frame, ServerPoint};
+use crate::metrics::{ConnectionPoint, Frame, ServerPoint};
 use crate::span::{Diagnostic, Location, Severity, nearest};
 use crate::units::Rate;
 use condition::Condition;
@@ -194,6 +194,9 @@ pub struct Finished {
     pub closing: Duration,
     /// What the target said of itself each second, where it does.
     pub server: Vec<ServerPoint>,
+    /// Its connections: those from before the clock, then an interval each in which there was anything to tell. Empty
+    /// where the driver has none.
+    pub connections: Vec<ConnectionPoint>,
     /// What went wrong elsewhere in the session, so that this was stopped.
     pub stopped_by: Option<String>,
 }

@@ -5,6 +5,7 @@
 //! starts, unless the connection string says otherwise; nothing is retried, for a retry would hide a latency.
 
 mod codes;
+mod connections;
 mod defaults;
 mod dispenser;
 mod failure;
@@ -12,7 +13,8 @@ mod lane;
 mod uri;
 
 use super::{
-    Adapter, AdapterError, AdapterRow, Config, Counters, Dispenser, LONGEST_CLOSE, Parameter, TargetFacts,
+    Adapter, AdapterError, AdapterRow, Config, Connections, Counters, Dispenser, LONGEST_CLOSE, Parameter,
+    TargetFacts,
 };
 use crate::plan::{Body, DryRun, Form, OpPlan, TextTemplate};
 use crate::span::Diagnostic;
@@ -23,6 +25,7 @@ use ::mongodb::options::{
 };
 use ::mongodb::{Client, Database};
 use bson::{Bson, Document, doc};
+use connections::Tally;
 use defaults::Defaults;
 use dispenser::{CommandDispenser, Shared, count_of};
 use futures_util::future::BoxFuture;
@@ -98,6 +101,8 @@ struct MongoAdapter {
     aside_options: ClientOptions,
     shared: Arc<Shared>,
     facts: TargetFacts,
+    /// Of the driver's lane.
+    tally: Arc<Tally>,
     /// The connection string without its secrets.
     shown: String,
     /// User name and authentication database.
@@ -142,6 +147,10 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     (aside_options.min_pool_size, aside_options.max_pool_size) = (Some(0), Some(1));
     // What the other client has yet to find out is no news of the deployment.
     aside_options.sdam_event_handler = None;
+    let tally = Arc::new(Tally::default());
+    if lane.is_none() {
+        options.cmap_event_handler = Some(tally.listener());
+    }
     let client = Client::with_options(options).map_err(|error| {
         AdapterError::Configuration(format!(
             "connection={shown}: {}",
@@ -161,6 +170,7 @@ async fn connect(config: Config) -> Result<Arc<dyn Adapter>, AdapterError> {
         aside_options,
         shared,
         facts: TargetFacts::default(),
+        tally,
         shown,
         user,
         check,
@@ -507,6 +517,10 @@ impl Adapter for MongoAdapter {
             let status = aside.database("admin").run_command(command).await.ok()?;
             Some(counters_of(&status))
         })
+    }
+
+    fn connections(&self) -> Option<Connections> {
+        Some(self.shared.lane.as_ref().map_or(&*self.tally, Lane::tally).now())
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {

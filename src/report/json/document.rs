@@ -82,6 +82,8 @@ pub struct ActivityPart {
     pub series: Vec<PointPart>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server: Vec<ServerPart>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelinePart>,
 }
@@ -263,6 +265,16 @@ pub struct QuantilesPart {
     pub p95: f64,
     pub p99: f64,
     pub max: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct ConnectionPart {
+    /// End of the interval, seconds since the activity's clock started.
+    pub t: f64,
+    pub asked: u64,
+    pub opened: u64,
+    pub lost: u64,
+    pub open: u64,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -15,9 +15,9 @@ use super::{Activity, Destination, Ended, Merged, Op, ReportError, Run, Target};
 use crate::metrics::{Point, Quantiles};
 use crate::redact;
 use document::{
-    ActivityPart, CellPart, ClientPart, CyclesPart, Document, EndedPart, ErrorPart, HistogramsPart,
-    MergedPart, OpPart, OutagePart, PointPart, QuantilesPart, RatePart, RunPart, ServerPart, TargetPart,
-    TimelinePart, TimesPart, WarmUpPart,
+    ActivityPart, CellPart, ClientPart, ConnectionPart, CyclesPart, Document, EndedPart, ErrorPart,
+    HistogramsPart, MergedPart, OpPart, OutagePart, PointPart, QuantilesPart, RatePart, RunPart, ServerPart,
+    TargetPart, TimelinePart, TimesPart, WarmUpPart,
 };
 use hdrhistogram::Histogram;
 use std::borrow::Cow;
@@ -122,6 +122,17 @@ fn activity(activity: &Activity, packer: &mut Packer) -> Result<ActivityPart, Re
                 ops: point.ops.clone(),
                 connections: point.connections,
                 mean_us: point.mean_us.iter().map(|(kind, us)| (kind.clone(), rounded(*us, 1e3))).collect(),
+            })
+            .collect(),
+        connections: activity
+            .connections
+            .iter()
+            .map(|point| ConnectionPart {
+                t: rounded(point.at.as_secs_f64(), 1e3),
+                asked: point.asked,
+                opened: point.opened,
+                lost: point.lost,
+                open: point.open,
             })
             .collect(),
         timeline: activity.timeline.as_ref().map(|timeline| timeline_part(timeline, &activity.ops)),
@@ -300,7 +311,7 @@ pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{Client, ErrorCounts, OpStats, Outage, ServerPoint, WarmUp};
+    use crate::metrics::{Client, ConnectionPoint, ErrorCounts, OpStats, Outage, ServerPoint, WarmUp};
     use crate::report::figures::tests::{activity, op};
     use crate::report::{Ended, Status};
     use serde_json::{Value, json};
@@ -535,6 +546,10 @@ mod tests {
             connections: Some(3),
             mean_us: BTreeMap::from([("writes".to_owned(), 12.5)]),
         }];
+        main.connections = vec![
+            ConnectionPoint { at: Duration::ZERO, asked: 9, opened: 8, lost: 0, open: 8 },
+            ConnectionPoint { at: Duration::from_millis(3_000), asked: 3, opened: 2, lost: 4, open: 6 },
+        ];
         main.ended = Ended::Failed {
             op: "main__insert".to_owned(),
             cycle: 7,

@@ -5,7 +5,9 @@ use super::document::{
     TimelinePart, TimesPart,
 };
 use super::{SCHEMA, ended_text};
-use crate::metrics::{Client, ErrorCounts, OpStats, Outage, Point, Quantiles, ServerPoint, WarmUp};
+use crate::metrics::{
+    Client, ConnectionPoint, ErrorCounts, OpStats, Outage, Point, Quantiles, ServerPoint, WarmUp,
+};
 use crate::report::timeline::{Cell, Timeline};
 use crate::report::{Activity, Ended, Merged, Op, ReportError, Run, Status, Target, packed, wording};
 use std::collections::{BTreeMap, HashMap};
@@ -143,6 +145,16 @@ fn activity(id: usize, part: ActivityPart) -> Result<Activity, String> {
         });
         before = at;
     }
+    let connections = part.connections.into_iter().map(|point| {
+        Ok(ConnectionPoint {
+            at: time(point.t)?,
+            asked: count(point.asked)?,
+            opened: count(point.opened)?,
+            lost: count(point.lost)?,
+            open: count(point.open)?,
+        })
+    });
+    let connections = connections.collect::<Result<_, String>>()?;
     Ok(Activity {
         id,
         started: moment(part.started.as_deref())?,
@@ -163,6 +175,7 @@ fn activity(id: usize, part: ActivityPart) -> Result<Activity, String> {
         closing: None,
         warm_up,
         server,
+        connections,
         ended: ended(part.ended)?,
         ops,
         series,

@@ -2,6 +2,7 @@
 //! read where it lies. A connection whose exchange was not finished is not used again: whoever drops it closes
 //! it.
 
+use super::super::connections::Opened;
 use super::compression;
 use super::topology::Server;
 use crate::wire::{self, HEADER_BYTES, Header, MORE_TO_COME, Message, OP_COMPRESSED, OP_MSG, WireError};
@@ -121,6 +122,8 @@ pub(super) struct Connection {
     generation: u32,
     /// Told only where connections may not be idle for long.
     idle_since: Option<Instant>,
+    /// Once it takes commands.
+    pub(super) opened: Option<Opened>,
     /// Of a shared connection that is in use.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
@@ -141,6 +144,7 @@ impl Connection {
             generation: server.generation(),
             server,
             idle_since: None,
+            opened: None,
             permit: None,
         }
     }

@@ -1,5 +1,6 @@
 //! From an address to a connection that takes commands: TCP, TLS, `hello`, authentication.
 
+use super::super::connections::Tally;
 use super::super::failure;
 use super::super::uri::Secrets;
 use super::connection::{Connection, Fault, Stream, Terms};
@@ -45,6 +46,7 @@ pub(super) struct Connector {
     hello: RawDocumentBuf,
     api: Document,
     timeout: Duration,
+    pub(super) tally: Arc<Tally>,
     /// How many connections may be coming up at the same time.
     pub(super) gate: Semaphore,
 }
@@ -74,7 +76,8 @@ impl Connector {
         let hello = hello(options, login.as_ref(), &compressors, &api)?;
         let gate = Semaphore::new(options.max_connecting.map_or(2, |most| most.max(1) as usize));
         let timeout = options.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
-        Ok(Connector { tls, login, keys: Mutex::default(), compressors, hello, api, timeout, gate })
+        let (keys, tally) = (Mutex::default(), Arc::default());
+        Ok(Connector { tls, login, keys, compressors, hello, api, timeout, tally, gate })
     }
 
     /// A connection to `server` that takes commands.
@@ -89,6 +92,7 @@ impl Connector {
                 format!("no connection to {} within {:?}", server.address, self.timeout),
             )
         };
+        self.tally.asked();
         let stream = timeout(self.timeout, self.open(&server.address)).await.map_err(late)??;
         let mut connection = Connection::new(stream, Arc::clone(server));
         let meeting = async {
@@ -99,6 +103,7 @@ impl Connector {
             failure.message = secrets.scrub(&failure.message);
             failure
         })?;
+        connection.opened = Some(self.tally.opened());
         Ok(connection)
     }
 

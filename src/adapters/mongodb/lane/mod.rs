@@ -15,6 +15,7 @@ mod session;
 mod tls;
 mod topology;
 
+use super::connections::Tally;
 use super::failure;
 use super::uri::Secrets;
 use crate::adapters::{Failure, Outcome};
@@ -144,6 +145,10 @@ impl Lane {
             watch: Mutex::default(),
             watch_every: options.heartbeat_freq.unwrap_or(HEARTBEAT),
         })
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.connector.tally
     }
 
     pub(super) fn listener(&self) -> EventHandler<SdamEvent> {
