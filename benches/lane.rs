@@ -2,22 +2,24 @@
 //! all in one run, against a canned-reply server in a process of its own, the best of five rounds.
 //!
 //! `cargo bench --bench lane` prints the table; `… -- --write` puts it into `docs/performance.md`; names choose
-//! among `small`, `large`, `many`, `one`, and `workers`, which compares ways to run on two processors. On a machine that does nothing else: nothing here is a test.
+//! among `small`, `large`, `many`, `one`, and tables of their own: `flat`, whether a million finds cost memory, and
+//! `workers`, which compares ways to run on two processors. On a machine that does nothing else: nothing here is a
+//! test.
 
 mod canned;
 mod loops;
 
 use canned::process::{Process, serve_if_asked};
-use loops::raw::raw;
-use loops::{Figures, Load, ROUND, bare, ours, runtime};
+use loops::raw::{Sends, raw};
+use loops::{Figures, Load, ROUND, bare, ours, resident, runtime};
 use std::fmt::Write;
+use std::sync::Arc;
 
 const ROUNDS: usize = 5;
 const THREADS: usize = 16;
 const MANY: usize = 8_000;
-
-const BEGIN: &str = "<!-- lanes: begin -->\n";
-const END: &str = "<!-- lanes: end -->\n";
+/// The raw loop, with another part of a long text in each op.
+const RAW_OF_TEXT: &str = "raw, parts of a text";
 
 fn main() {
     if serve_if_asked() {
@@ -43,12 +45,21 @@ fn main() {
     if runs("one") {
         compare(&mut table, "main ops, 1 thread, 1 worker", &small, 1, Measure::Latency);
     }
-    if named.contains(&"workers") {
-        return workers(&small);
+    let write = words.iter().any(|word| word == "--write");
+    let tell = |name: &str, text: &str| {
+        print!("{text}");
+        if write {
+            write_into_page(name, text);
+        }
+    };
+    if ["small", "large", "many", "one"].into_iter().any(runs) {
+        tell("lanes", &table);
     }
-    print!("{table}");
-    if words.iter().any(|word| word == "--write") {
-        write_into_page(&table);
+    if runs("flat") {
+        tell("flat", &flat());
+    }
+    if runs("workers") {
+        tell("workers", &workers(&small));
     }
 }
 
@@ -76,23 +87,33 @@ impl Measure {
     }
 }
 
+/// A text as long as the one that values of `mongodb-keyvalue2` are cut from.
+fn image() -> Vec<u8> {
+    (0..16_000_000_u32).map(|at| b'a' + (at.wrapping_mul(2_654_435_769) >> 28) as u8).collect()
+}
+
 /// All loops in turns, so that they meet the same weather.
 fn compare(table: &mut String, name: &str, load: &Load, threads: usize, measure: Measure) {
     let server = Process::start();
     let commands = load.constant();
-    let mut all: Vec<(&str, Option<Best>)> =
-        vec![("raw", None), ("nbrs, wire lane", None), ("nbrs, driver lane", None), ("bare driver", None)];
-    if threads == MANY {
-        all.truncate(2);
+    let mut all: Vec<(&str, Option<Best>)> = vec![("raw", None), ("nbrs, wire lane", None)];
+    // What nbrs itself sends: parts of a text that no cache of a core holds.
+    let image = (measure == Measure::Bytes).then(|| Arc::from(image()));
+    if measure == Measure::Bytes {
+        all.insert(1, (RAW_OF_TEXT, None));
+    }
+    if threads != MANY {
+        all.extend([("nbrs, driver lane", None), ("bare driver", None)]);
     }
     for _ in 0..ROUNDS {
         for (label, best) in &mut all {
             let uri = &server.uri;
             let round = runtime(1).block_on(async {
                 match *label {
-                    "raw" => {
+                    "raw" | RAW_OF_TEXT => {
                         let timed = measure == Measure::Latency;
-                        let round = raw(uri, &commands, threads, ROUND, timed).await;
+                        let image = image.clone().filter(|_| *label == RAW_OF_TEXT);
+                        let round = raw(uri, &commands, threads, ROUND, &Sends { timed, image }).await;
                         Best { figures: round.figures, p50_us: timed.then_some(round.p50_us) }
                     }
                     "bare driver" => {
@@ -130,42 +151,73 @@ fn compare(table: &mut String, name: &str, load: &Load, threads: usize, measure:
     }
 }
 
-/// Two workers that share their tasks against two runtimes that share nothing: the raw loop in both, and the wire
-/// lane in the first, which is the one that nbrs runs in.
-fn workers(load: &Load) {
+/// Whether ops leave memory behind: what the process holds after a tenth of a million finds, and after all.
+fn flat() -> String {
+    const FINDS: u64 = 1_000_000;
+    let server = Process::start();
+    let load = Load { tags: "block:main-read", params: &[] };
+    let mut table = String::from("| lane | MB after 10 % of 1,000,000 finds | MB after all |\n|--|--:|--:|\n");
+    for lane in ["wire", "driver"] {
+        let parts = [FINDS / 10, FINDS - FINDS / 10];
+        let sizes = runtime(1).block_on(resident(&server.uri, &load, lane, THREADS, &parts));
+        let [tenth, all] = [0, 1].map(|at| sizes[at] as f64 / 1e6);
+        let _ = writeln!(table, "| {lane} | {tenth:.1} | {all:.1} |");
+    }
+    table
+}
+
+/// Two workers that share their tasks against two runtimes that share nothing: the raw loop and the wire lane in
+/// both. nbrs runs in the first.
+fn workers(load: &Load) -> String {
     let server = Process::start();
     let commands = load.constant();
-    let tell = |label: &str, figures: Figures| {
-        println!(
-            "{label:<34} {:>8.0} ops/s {:>5.1} us CPU/op",
-            figures.ops_per_second, figures.cpu_us_per_op
-        );
-    };
-    for _ in 0..ROUNDS {
-        let shared = runtime(2).block_on(raw(&server.uri, &commands, THREADS, ROUND, false));
-        tell("raw, one runtime of two workers", shared.figures);
+    let both = |half: &(dyn Fn(usize) -> Figures + Sync)| {
         let halves = std::thread::scope(|scope| {
-            let half = || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                let half = raw(&server.uri, &commands, THREADS / 2, ROUND, false);
-                runtime.expect("a runtime").block_on(half).figures
-            };
-            let other = scope.spawn(half);
-            [half(), other.join().expect("it does not panic")]
+            let other = scope.spawn(|| half(THREADS / 2));
+            [half(THREADS / 2), other.join().expect("it does not panic")]
         });
         // Each half counts the processor time of the whole process.
         let ops_per_second = halves.iter().map(|half| half.ops_per_second).sum::<f64>();
         let cpu_us_per_op = halves[0].cpu_us_per_op * halves[0].ops_per_second / ops_per_second;
-        tell("raw, two runtimes of one worker", Figures { ops_per_second, cpu_us_per_op, ..halves[0] });
-        let ours = runtime(2).block_on(ours(&server.uri, load, "wire", THREADS, ROUND));
-        tell("wire lane, one runtime of two", ours.figures);
+        Figures { ops_per_second, cpu_us_per_op, ..halves[0] }
+    };
+    let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let raw_of = |threads| {
+        let (uri, commands) = (&server.uri, &commands);
+        async move { raw(uri, commands, threads, ROUND, &Sends::default()).await.figures }
+    };
+    let ours_of = |threads| {
+        let uri = &server.uri;
+        async move { ours(uri, load, "wire", threads, ROUND).await.figures }
+    };
+    let kinds: [(&str, &dyn Fn() -> Figures); 4] = [
+        ("raw, one runtime of two workers", &|| runtime(2).block_on(raw_of(THREADS))),
+        ("raw, two runtimes of one worker", &|| both(&|threads| alone().block_on(raw_of(threads)))),
+        ("wire lane, one runtime of two workers", &|| runtime(2).block_on(ours_of(THREADS))),
+        ("wire lane, two runtimes of one worker", &|| both(&|threads| alone().block_on(ours_of(threads)))),
+    ];
+    let mut best: [Option<Figures>; 4] = [None; 4];
+    for _ in 0..ROUNDS {
+        for ((_, run), best) in kinds.iter().zip(&mut best) {
+            let round = run();
+            if best.is_none_or(|best| round.ops_per_second > best.ops_per_second) {
+                *best = Some(round);
+            }
+        }
     }
+    let mut table = String::from("| main ops, 16 threads | ops/s | client CPU µs/op |\n|--|--:|--:|\n");
+    for ((label, _), best) in kinds.iter().zip(best) {
+        let best = best.expect("it ran");
+        let _ = writeln!(table, "| {label} | {:.0} | {:.1} |", best.ops_per_second, best.cpu_us_per_op);
+    }
+    table
 }
 
-fn write_into_page(table: &str) {
+fn write_into_page(name: &str, table: &str) {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
     let text = std::fs::read_to_string(page).expect("docs/performance.md is there");
-    let (before, rest) = text.split_once(BEGIN).expect("the page has the place where the table begins");
-    let (_, after) = rest.split_once(END).expect("the page has the place where the table ends");
-    std::fs::write(page, format!("{before}{BEGIN}{table}{END}{after}")).expect("the page can be written");
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
+    let (before, rest) = text.split_once(&begin).expect("the page has the place where the table begins");
+    let (_, after) = rest.split_once(&end).expect("the page has the place where the table ends");
+    std::fs::write(page, format!("{before}{begin}{table}{end}{after}")).expect("the page can be written");
 }

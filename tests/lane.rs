@@ -3,6 +3,8 @@
 
 #[path = "../benches/canned/mod.rs"]
 mod canned;
+#[path = "lane/ramp.rs"]
+mod ramp;
 #[path = "lane/security.rs"]
 mod security;
 
@@ -22,6 +24,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const LANES: [&str; 2] = ["driver", "wire"];
+
+/// What ops may use.
+const BINDINGS: &[(&str, &str)] = &[
+    ("n", "Identity()"),
+    ("one", "FixedValue(1) -> int"),
+    ("long", "CharBufImage('A-Za-z0-9',60000,HashRange(20000,30000)); ToString()"),
+    ("wide", "Hash(); CharBufImage('aé漢😀',60000,HashRange(20000,30000)); ToString()"),
+];
 
 type Connected = Result<Arc<dyn Adapter>, AdapterError>;
 
@@ -50,7 +60,7 @@ fn op(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
         name: "block__op".to_owned(),
         block: "block".to_owned(),
         op: IndexMap::from([("stmt".to_owned(), stmt)]),
-        bindings: IndexMap::from([("n".to_owned(), Text::unplaced("Identity()"))]),
+        bindings: BINDINGS.iter().map(|(name, recipe)| ((*name).to_owned(), Text::unplaced(*recipe))).collect(),
         ..OpTemplate::default()
     };
     let compiled = plan::compile(&template, Form::Command);
@@ -154,6 +164,9 @@ async fn both_lanes_send_the_same_bytes() {
             for stmt in [
                 "{ find: 'c', filter: { _id: {n} } }",
                 "{ insert: 'c', documents: [ { _id: {n}, v: '{n}' } ] }",
+                // Long texts, which the wire lane sends from where they lie.
+                "{ insert: 'c', documents: [ { v: '{long}' }, { v: '<{long}>', w: { v: '{wide}' } } ] }",
+                "{ update: 'c', updates: [ { q: {}, u: { $set: { v: '{wide}' } } } ], writeConcern: { w: {one} } }",
                 "{ insert: 'c', documents: [ { _id: {n} } ], writeConcern: { w: 1 } }",
                 "{ update: 'c', updates: [ { q: { _id: {n} }, u: { $inc: { a: 1 } } } ] }",
                 "{ aggregate: 'c', pipeline: [ { $match: { _id: {n} } } ], cursor: {} }",
@@ -390,6 +403,30 @@ async fn a_write_of_w_0_awaits_no_reply() {
     assert!(log.iter().all(|it| it.contains_key("lsid") != it.contains_key("insert")), "{log:?}");
     let told = adapter.facts().settings.iter().find(|(name, _)| name == "writeConcern");
     assert!(told.is_some_and(|(_, text)| text.contains("until they are sent")), "{told:?}");
+}
+
+#[tokio::test]
+async fn no_lane_sends_a_command_again_by_itself() {
+    let labels = ["RetryableWriteError"];
+    for lane in LANES {
+        let server = server(move |command| match n_of(command) {
+            0 => doc! {
+                "ok": 0.0, "code": 6, "codeName": "HostUnreachable", "errmsg": "no", "errorLabels": labels.to_vec(),
+            }
+            .into(),
+            1 => doc! {
+                "ok": 1.0, "n": 1, "writeConcernError": { "code": 91, "errmsg": "no" }, "errorLabels": labels.to_vec(),
+            }
+            .into(),
+            _ => Reply::Close,
+        });
+        let adapter = connect(lane, &format!("{}/?retryWrites=true", server.uri()), 1).await;
+        let op = op(&*adapter, "{ insert: {n} }");
+        for (cycle, expected) in [(0, "HostUnreachable"), (1, "ShutdownInProgress"), (2, "NetworkError")] {
+            assert_eq!(failure(&*op, cycle).await, expected, "{lane}");
+            assert_eq!(server.seen.count("insert"), cycle as u64 + 1, "{lane} {expected}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -147,8 +147,8 @@ pub struct Ours {
     pub p50_us: f64,
 }
 
-/// The same through nbrs: adapter and engine, as a run uses them.
-pub async fn ours(uri: &str, load: &Load, lane: &str, threads: usize, round: Duration) -> Ours {
+/// An adapter that is connected and warm, and an activity of it over all cycles.
+async fn prepare(uri: &str, load: &Load, lane: &str, threads: usize) -> (Arc<dyn Adapter>, Activity) {
     let parameters = [("connection", uri), ("database", "bench"), ("lane", lane)];
     let parameters =
         parameters.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
@@ -171,6 +171,12 @@ pub async fn ours(uri: &str, load: &Load, lane: &str, threads: usize, round: Dur
         threads,
         ..Activity::default()
     };
+    (adapter, activity)
+}
+
+/// The same through nbrs: adapter and engine, as a run uses them.
+pub async fn ours(uri: &str, load: &Load, lane: &str, threads: usize, round: Duration) -> Ours {
+    let (adapter, activity) = prepare(uri, load, lane, threads).await;
     let cpu = cpu_time();
     let running = engine::start(activity, Arc::new(Nobody));
     tokio::time::sleep(round).await;
@@ -185,6 +191,35 @@ pub async fn ours(uri: &str, load: &Load, lane: &str, threads: usize, round: Dur
         figures: figures(ok, result.totals.iter().map(|op| op.bytes_sent).sum(), result.elapsed, cpu),
         p50_us: p50 as f64 / 1e3,
     }
+}
+
+/// Memory of this process after each of `parts` of the load, in cycles, one after the other over the same connections.
+pub async fn resident(uri: &str, load: &Load, lane: &str, threads: usize, parts: &[u64]) -> Vec<u64> {
+    let (adapter, activity) = prepare(uri, load, lane, threads).await;
+    let mut sizes = Vec::new();
+    let mut from = 0;
+    for part in parts {
+        let cycles = from..from + part;
+        from = cycles.end;
+        let again = |op: &ActivityOp| ActivityOp::new(op.name.clone(), Arc::clone(&op.dispenser));
+        let (ops, sequence) = (activity.ops.iter().map(again).collect(), activity.sequence.clone());
+        let (alias, stride) = (activity.alias.clone(), activity.stride);
+        let part = Activity { alias, ops, stride, sequence, cycles, threads, ..Activity::default() };
+        let result = engine::start(part, Arc::new(Nobody)).wait(Duration::from_secs(5)).await;
+        let ok: u64 = result.totals.iter().map(|op| op.ok).sum();
+        assert_eq!(ok, result.cycles_done, "{:?}", result.ended);
+        sizes.push(resident_bytes());
+    }
+    adapter.close().await.expect("it closes");
+    sizes
+}
+
+/// Of this process now.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or_default() * 1024
 }
 
 pub fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -7,7 +7,7 @@ pub mod mongodb;
 pub mod stdout;
 
 use crate::functions::Context;
-use crate::plan::{BindError, DryRun, Expected, Form, Mismatch, OpPlan};
+use crate::plan::{BindError, DryRun, Expected, Form, Inset, Mismatch, OpPlan};
 use crate::span::{Diagnostic, Text};
 use crate::workload::OpTemplate;
 use futures_util::future::BoxFuture;
@@ -113,13 +113,15 @@ pub trait Adapter: Send + Sync {
 pub struct Scratch {
     /// The bound op.
     pub bytes: Vec<u8>,
+    /// What of it is sent from where it lies, for adapters that can.
+    pub insets: Vec<Inset>,
     /// Where it goes, for ops that say so themselves.
     pub target: String,
     /// What is expected of its reply, for ops that have such.
     pub expected: Expected,
     /// The logical thread that it was bound for.
     pub thread: usize,
-    /// The op may be tried again, so a run must leave `bytes` as they are. If not, a run may take them away,
+    /// The op may be tried again, so a run must leave `bytes` and `insets` as they are. If not, a run may take them away,
     /// and spares a copy of what may be large.
     pub keep: bool,
 }

@@ -10,7 +10,7 @@ pub use resolve::no_function;
 
 pub use crate::functions::{Eval, EvalError};
 
-use crate::functions::{Chain, Context, Function, Nested, Produce, Type};
+use crate::functions::{Chain, Context, Function, Nested, Produce, Slice, Type};
 use crate::recipe::{self, Parsed};
 use crate::span::{Diagnostic, Text};
 use crate::value::Value;
@@ -39,6 +39,7 @@ struct Inner {
     kind: Kind,
     pure: bool,
     reads_acknowledged: bool,
+    slice: bool,
     chain: Chain,
 }
 
@@ -78,7 +79,9 @@ impl Program {
                 let pure = stages.iter().all(|stage| stage.pure);
                 let reads_acknowledged = stages.iter().any(|stage| stage.reads_acknowledged);
                 let recipe = recipe.as_str().to_owned();
-                let program = Program(Arc::new(Inner { recipe, kind, pure, reads_acknowledged, chain }));
+                let slice = chain.is_slice();
+                let inner = Inner { recipe, kind, pure, reads_acknowledged, slice, chain };
+                let program = Program(Arc::new(inner));
                 Ok(Compiled { program, notices })
             }
             Err(mut error) => {
@@ -121,6 +124,16 @@ impl Program {
     /// it can. On an error `out` may hold a part.
     pub fn write_text(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.0.chain.write(cycle, context, out)
+    }
+
+    /// The text of every value is a part of one that stays in memory, which [`Program::slice`] gives.
+    pub fn is_slice(&self) -> bool {
+        self.0.slice
+    }
+
+    /// The text of the value for `cycle` where it lies; `None` unless [`Program::is_slice`].
+    pub fn slice(&self, cycle: i64, context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        if self.0.slice { self.0.chain.slice(cycle, context) } else { Ok(None) }
     }
 
     /// Appends the BSON of the value for `cycle`, without type and key; gives its type, None for a field to

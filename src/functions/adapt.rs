@@ -52,6 +52,10 @@ pub fn to_object(nested: &Nested) -> Result<Producer<i64>, Refusal> {
         Function::ObjectToObject(f) => {
             match f.clone() {
                 Transform::Value(make) => by_value(move |v, cx| make(Value::Long(v), cx)),
+                Transform::Print => by_text(|v, _, out| {
+                    value::write_long(v, out);
+                    Ok(())
+                }),
                 // The reference finds out only when it casts, so a candidate that is not chosen does no harm.
                 Transform::Text(..) if !Type::Long.may_be(nested.input) => {
                     let wanted = nested.input;

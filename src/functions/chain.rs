@@ -5,7 +5,7 @@
 //! number, even from a boxed long; so do we, since digits are lost on that way.
 
 use super::arguments::Nested;
-use super::function::{Function, Map, OfNull, Produce, Producer, Transform, bson_of, bson_text};
+use super::function::{Function, Map, OfNull, Produce, Producer, Slice, Transform, bson_of, bson_text};
 use super::types::Type;
 use super::{Context, Eval, EvalError};
 use crate::value::{self, Value};
@@ -93,6 +93,7 @@ impl Chain {
                 let reads_text = wanted.is_none()
                     && match &transform {
                         Transform::Text(_, of_null) => *of_null == OfNull::Text || self.has_value(),
+                        Transform::Print => true,
                         Transform::Value(_) => false,
                     };
                 Chain::Object(Arc::new(Transformed { chain: self, transform, wanted, reads_text }))
@@ -131,6 +132,18 @@ impl Produce<i64> for Chain {
             Chain::Object(f) => return f.write(cycle, context, out),
         }
         Ok(())
+    }
+
+    fn is_slice(&self) -> bool {
+        matches!(self, Chain::Object(f) if f.is_slice())
+    }
+
+    #[inline]
+    fn slice(&self, cycle: i64, context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        match self {
+            Chain::Object(f) => f.slice(cycle, context),
+            _ => Ok(None),
+        }
     }
 
     #[inline]
@@ -196,6 +209,14 @@ impl<F: Fn(i64, &mut Context) -> Eval<B> + Send + Sync, B> Produce<i64> for Behi
 
     fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.g.write((self.input)(cycle, context)?, context, out)
+    }
+
+    fn is_slice(&self) -> bool {
+        self.g.is_slice()
+    }
+
+    fn slice(&self, cycle: i64, context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        self.g.slice((self.input)(cycle, context)?, context)
     }
 
     fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {
@@ -268,6 +289,7 @@ impl Produce<i64> for Transformed {
 
     fn write(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         match &self.transform {
+            Transform::Print if self.reads_text => self.chain.write(cycle, context, out),
             Transform::Text(rewrite, _) if self.reads_text => {
                 let from = out.len();
                 self.chain.write(cycle, context, out)?;
@@ -278,6 +300,14 @@ impl Produce<i64> for Transformed {
                 Ok(())
             }
         }
+    }
+
+    fn is_slice(&self) -> bool {
+        self.reads_text && matches!(self.transform, Transform::Print) && self.chain.is_slice()
+    }
+
+    fn slice(&self, cycle: i64, context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        if self.is_slice() { self.chain.slice(cycle, context) } else { Ok(None) }
     }
 
     fn write_bson(&self, cycle: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {

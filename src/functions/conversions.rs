@@ -1,7 +1,7 @@
 //! From one type to another, with Java's text forms and the reference's remainders.
 
 use super::arithmetic::{remainder, remainder_of_int};
-use super::function::{OfNull, Transform};
+use super::function::Transform;
 use super::{
     Argument, Arguments, Category, Constructor, Eval, EvalError, Example, Function, FunctionRow, Nested,
     Overload, Refusal, Type, forms,
@@ -682,7 +682,7 @@ static STRINGIFY: FunctionRow = FunctionRow {
         Example("ListSizedStepped(2,Identity()); Stringify()", 1, "[1, 2]"),
     ],
     overloads: &[Overload::new("util", Type::Object, Type::String, forms::NONE, |_| {
-        Ok(Function::ObjectToObject(Transform::by_text(OfNull::Text, |_, _, _| Ok(()))))
+        Ok(Function::ObjectToObject(Transform::Print))
     })],
     ..FunctionRow::NEW
 };
@@ -794,7 +794,7 @@ static TO_STRING: FunctionRow = FunctionRow {
             long_to_string,
         ),
         Overload::new("unary_string", Type::Object, Type::String, &[Constructor::of(&[])], |_| {
-            Ok(Function::ObjectToObject(Transform::by_text(OfNull::Text, |_, _, _| Ok(()))))
+            Ok(Function::ObjectToObject(Transform::Print))
         }),
     ],
     ..FunctionRow::NEW

@@ -4,10 +4,28 @@
 use super::{Context, Eval, EvalError};
 use crate::value::{self, Value};
 use bson::spec::ElementType;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A function between primitives.
 pub type Map<I, O> = Arc<dyn Fn(I, &mut Context) -> Eval<O> + Send + Sync>;
+
+/// A part of a text that stays in memory: what is long can be sent from where it lies.
+#[derive(Debug, Clone)]
+pub struct Slice<'a> {
+    /// The whole text.
+    pub text: &'a Arc<str>,
+    /// Bytes of the text: whole characters.
+    pub range: Range<usize>,
+    /// Neither a quote nor a backslash is anywhere in the text.
+    pub plain: bool,
+}
+
+impl Slice<'_> {
+    pub fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes().get(self.range.clone()).unwrap_or_default()
+    }
+}
 
 /// A function from a primitive to anything else.
 pub trait Produce<I>: Send + Sync {
@@ -22,6 +40,16 @@ pub trait Produce<I>: Send + Sync {
     fn write(&self, input: I, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         self.value(input, context)?.write_text(out);
         Ok(())
+    }
+
+    /// The text of every value is a [`Slice`], which [`Produce::slice`] gives.
+    fn is_slice(&self) -> bool {
+        false
+    }
+
+    /// The text of the value where it lies; `None` unless [`Produce::is_slice`].
+    fn slice(&self, _input: I, _context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        Ok(None)
     }
 
     /// Appends the BSON of the value without type and key, without making the value where it can; gives its
@@ -58,6 +86,8 @@ type Make = Arc<dyn Fn(Value, &mut Context) -> Eval<Value> + Send + Sync>;
 #[derive(Clone)]
 pub enum Transform {
     Value(Make),
+    /// Yields the text of any value, null's too, as a String.
+    Print,
     /// Yields a String that depends on the input's text alone; spares making either.
     Text(Rewrite, OfNull),
 }
@@ -162,6 +192,7 @@ impl Transform {
     pub fn value(&self, input: Value, context: &mut Context) -> Eval<Value> {
         match self {
             Transform::Value(make) => make(input, context),
+            Transform::Print => Ok(Value::Text(input.text())),
             Transform::Text(_, OfNull::Null) if input == Value::Null => Ok(Value::Null),
             Transform::Text(_, OfNull::Error) if input == Value::Null => {
                 Err(EvalError::boxed("NullPointerException", "there is no text: the value is null"))

@@ -1,6 +1,6 @@
 //! Texts that many slices are cut from: the image of `CharBufImage`, the text of a file.
 
-use super::function::{Produce, bson_text};
+use super::function::{Produce, Slice, bson_text};
 use super::{
     Argument, Arguments, Category, Constructor, Context, Eval, EvalError, Example, Function, FunctionRow,
     Map, Overload, Producer, Refusal, Type, hash,
@@ -20,6 +20,8 @@ pub struct Image {
     text: Arc<str>,
     units: usize,
     index: Index,
+    /// It has neither quotes nor backslashes.
+    plain: bool,
 }
 
 enum Index {
@@ -57,6 +59,7 @@ impl Image {
     }
 
     fn new(text: String, measure: fn(char) -> usize) -> Image {
+        let plain = memchr::memchr3(b'"', b'\'', b'\\', text.as_bytes()).is_none();
         let width = text.chars().next().map_or(1, char::len_utf8);
         let fixed = if width == 1 {
             text.is_ascii()
@@ -64,7 +67,7 @@ impl Image {
             text.chars().all(|c| c.len_utf8() == width && measure(c) == 1)
         };
         if fixed {
-            return Image { units: text.len() / width, text: text.into(), index: Index::Fixed(width) };
+            return Image { units: text.len() / width, text: text.into(), index: Index::Fixed(width), plain };
         }
         let mut places = Vec::new();
         let mut unit = 0;
@@ -75,7 +78,7 @@ impl Image {
             }
             unit = next;
         }
-        Image { text: text.into(), units: unit, index: Index::Places(places, measure) }
+        Image { text: text.into(), units: unit, index: Index::Places(places, measure), plain }
     }
 
     pub fn text(&self) -> &Arc<str> {
@@ -436,6 +439,16 @@ impl Produce<i64> for Slices {
     fn write(&self, v: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<()> {
         out.extend_from_slice(self.bytes(v, context)?);
         Ok(())
+    }
+
+    fn is_slice(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn slice(&self, v: i64, context: &mut Context) -> Eval<Option<Slice<'_>>> {
+        let range = self.range(v, context)?;
+        Ok(Some(Slice { text: &self.image.text, range, plain: self.image.plain }))
     }
 
     fn write_bson(&self, v: i64, context: &mut Context, out: &mut Vec<u8>) -> Eval<Option<ElementType>> {

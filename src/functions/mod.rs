@@ -48,7 +48,7 @@ mod zone;
 
 pub use arguments::{Argument, Arguments, Nested, Refusal};
 pub use chain::Chain;
-pub use function::{Function, Map, Produce, Producer, Transform};
+pub use function::{Function, Map, Produce, Producer, Slice, Transform};
 pub use names::{synonym, why_refused};
 pub use types::{Match, Type};
 

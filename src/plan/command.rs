@@ -8,40 +8,30 @@
 use super::BindError;
 use super::bind_points::Slot;
 use super::command_text;
-use super::element::{self, Conversion, Element, Quote};
-use super::encode::{self, Encoded, Span, Step, write_value};
+use super::element::{Element, has_hole};
+use super::encode::{self, Encoded, Step, write_value};
+use super::fill::{Filler, Inset, KEPT, Stop};
 use super::text::TextTemplate;
-use crate::bindings::EvalError;
 use crate::functions::Context;
-use crate::value::Value;
 use bson::RawBson;
-use bson::spec::ElementType;
 use std::sync::Arc;
-
-/// Values that several holes share are kept within a cycle, up to this many.
-const KEPT: usize = 8;
 
 /// A command document, parsed once: BSON bytes and the holes in them. Cheap to share, never changes.
 pub struct CommandTemplate {
-    op: Arc<str>,
-    slots: Vec<Slot>,
+    pub(super) op: Arc<str>,
+    pub(super) slots: Vec<Slot>,
     /// None: every cycle takes the slow lane.
     fast: Option<Encoded>,
     /// Where the value of a slot with several uses is kept.
-    kept: Vec<Option<usize>>,
+    pub(super) kept: Vec<Option<usize>>,
     /// The op text; None for a command that was written as a YAML map, which has no text to render.
     text: Option<TextTemplate>,
     /// Top-level keys, as far as they are known.
     keys: Vec<String>,
+    /// Those of `keys` whose values depend on the cycle; of a command whose structure is known.
+    bound: Vec<String>,
     /// Fields that [`set_default`](Self::set_default) added, for the slow lane.
     defaults: Vec<(String, Element)>,
-}
-
-/// The fast lane could not bind a cycle.
-enum Stop {
-    /// Only the rendered text can tell what the command is.
-    Render,
-    Failed(BindError),
 }
 
 impl CommandTemplate {
@@ -62,7 +52,8 @@ impl CommandTemplate {
         let mut places = 0..KEPT;
         let kept = slots.iter().map(|slot| if slot.uses > 1 { places.next() } else { None }).collect();
         let keys = pairs.iter().map(|(key, _)| key.clone()).collect();
-        CommandTemplate { op, slots, fast, kept, text, keys, defaults: Vec::new() }
+        let bound = pairs.iter().filter(|(_, value)| has_hole(value)).map(|(key, _)| key.clone()).collect();
+        CommandTemplate { op, slots, fast, kept, text, keys, bound, defaults: Vec::new() }
     }
 
     /// A command whose structure depends on the cycle. `keys`: the top-level keys, as far as they are known.
@@ -74,6 +65,7 @@ impl CommandTemplate {
             kept: Vec::new(),
             text: Some(text),
             keys,
+            bound: Vec::new(),
             defaults: Vec::new(),
         }
     }
@@ -83,10 +75,32 @@ impl CommandTemplate {
         self.was_rendered(cycle, context, out).map(|_| ())
     }
 
+    /// [`bind`](Self::bind), for one who can send a command in pieces: `insets`, cleared first, then holds the
+    /// long texts of the command that lie in memory anyway, and `out` the document without them.
+    pub fn bind_apart(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+        insets: &mut Vec<Inset>,
+    ) -> Result<(), BindError> {
+        insets.clear();
+        if self.fill(cycle, context, out, Some(insets))? {
+            return Ok(());
+        }
+        insets.clear();
+        self.bind_slow(cycle, context, out)
+    }
+
     /// The structure of the command is known: no text is parsed per cycle, but for a cycle whose values would
     /// change how the op text reads.
     pub fn is_fast(&self) -> bool {
         self.fast.is_some()
+    }
+
+    /// The value of the field `key` depends on the cycle, as far as the structure of the command is known.
+    pub fn is_bound(&self, key: &str) -> bool {
+        self.fast.is_none() || self.bound.iter().any(|bound| bound == key)
     }
 
     /// Adds a constant field at the end of the command, unless the command sets `key` itself. For what a
@@ -145,17 +159,20 @@ impl CommandTemplate {
         context: &mut Context,
         out: &mut Vec<u8>,
     ) -> Result<bool, BindError> {
+        self.fill(cycle, context, out, None)
+    }
+
+    /// Likewise; long texts go into `insets`, if there are such.
+    fn fill(
+        &self,
+        cycle: i64,
+        context: &mut Context,
+        out: &mut Vec<u8>,
+        insets: Option<&mut Vec<Inset>>,
+    ) -> Result<bool, BindError> {
         let Some(encoded) = &self.fast else { return Ok(false) };
         out.clear();
-        let mut filler = Filler {
-            template: self,
-            bytes: &encoded.bytes,
-            cycle,
-            context,
-            kept: Kept::default(),
-            out,
-            open: 0,
-        };
+        let mut filler = Filler::new(self, &encoded.bytes, cycle, context, out, insets);
         for step in &encoded.steps {
             match filler.step(step) {
                 Ok(()) => {}
@@ -215,223 +232,6 @@ fn excerpt(text: &str, problem: &command_text::Problem) -> String {
         one_line(before),
         one_line(after)
     )
-}
-
-/// Values of this cycle that more than one hole takes. An array, so that no cycle allocates for it; made only
-/// where the template needs it.
-#[derive(Default)]
-struct Kept(Option<[Option<Value>; KEPT]>);
-
-impl Kept {
-    fn place(&mut self, place: usize) -> Option<&mut Option<Value>> {
-        self.0.get_or_insert_default().get_mut(place)
-    }
-}
-
-struct Filler<'a> {
-    template: &'a CommandTemplate,
-    bytes: &'a [u8],
-    cycle: i64,
-    context: &'a mut Context,
-    kept: Kept,
-    out: &'a mut Vec<u8>,
-    /// Start of the innermost open document. Its length field holds, until it is closed, the start of the one
-    /// around it, so that no stack is needed.
-    open: u32,
-}
-
-impl Filler<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), Stop> {
-        match step {
-            Step::Literal(range) => self.out.extend_from_slice(&self.bytes[range.clone()]),
-            Step::Open => {
-                let at = self.out.len() as u32;
-                self.out.extend_from_slice(&self.open.to_le_bytes());
-                self.open = at;
-            }
-            Step::Close => {
-                self.out.push(0);
-                let at = self.open as usize;
-                let length = (self.out.len() - at) as u32;
-                let field = &mut self.out[at..at + 4];
-                self.open = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
-                field.copy_from_slice(&length.to_le_bytes());
-            }
-            Step::Text { parts, quote } => {
-                let at = self.out.len();
-                self.out.extend_from_slice(&[0; 4]);
-                self.spans(parts, *quote)?;
-                self.out.push(0);
-                let length = (self.out.len() - at - 4) as u32;
-                self.out[at..at + 4].copy_from_slice(&length.to_le_bytes());
-            }
-            Step::Int(slot) => match self.value(*slot)? {
-                Value::Int(n) => self.out.extend_from_slice(&n.to_le_bytes()),
-                other => return Err(self.other_kind(*slot, &other)),
-            },
-            Step::Long(slot) => match self.value(*slot)? {
-                Value::Long(n) => self.out.extend_from_slice(&n.to_le_bytes()),
-                other => return Err(self.other_kind(*slot, &other)),
-            },
-            Step::Double(slot) => match self.value(*slot)? {
-                Value::Double(d) => self.out.extend_from_slice(&d.to_le_bytes()),
-                other => return Err(self.other_kind(*slot, &other)),
-            },
-            Step::Bare { slot, type_back, in_array } => {
-                let at = self.out.len();
-                match self.bare(*slot)? {
-                    Some(element_type) => self.out[at - type_back] = element_type,
-                    None => self.leave_out(at - type_back, *in_array),
-                }
-            }
-            Step::Native { slot, type_back, in_array } => {
-                let at = self.out.len();
-                match self.native(*slot)? {
-                    Some(element_type) => self.out[at - type_back] = element_type as u8,
-                    None => self.leave_out(at - type_back, *in_array),
-                }
-            }
-            Step::Typed { conversion, parts, quote, type_back } => {
-                let at = self.out.len();
-                let element_type = self.typed(*conversion, parts, *quote)?;
-                self.out[at - type_back] = element_type;
-            }
-        }
-        Ok(())
-    }
-
-    /// A field without a value goes; an item of an array becomes null, so that the others keep their places.
-    fn leave_out(&mut self, type_at: usize, in_array: bool) {
-        if in_array {
-            self.out[type_at] = ElementType::Null as u8;
-        } else {
-            self.out.truncate(type_at);
-        }
-    }
-
-    fn failed(&self, slot: usize, source: EvalError) -> Stop {
-        Stop::Failed(BindError::Eval {
-            op: self.template.op.to_string(),
-            cycle: self.cycle,
-            recipe: self.template.slots[slot].program.recipe().to_owned(),
-            source,
-        })
-    }
-
-    fn other_kind(&self, slot: usize, value: &Value) -> Stop {
-        let message = format!("the binding yields {} where it promised another kind", value.type_name());
-        self.failed(slot, EvalError { name: "ClassCastException", message })
-    }
-
-    /// The value of a slot, the same for every hole of a cycle.
-    fn value(&mut self, slot: usize) -> Result<Value, Stop> {
-        let program = &self.template.slots[slot].program;
-        let Some(place) = self.template.kept[slot] else {
-            return program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, *source));
-        };
-        if let Some(Some(value)) = self.kept.place(place) {
-            return Ok(value.clone());
-        }
-        let value = program.eval(self.cycle, self.context).map_err(|source| self.failed(slot, *source))?;
-        if let Some(kept) = self.kept.place(place) {
-            *kept = Some(value.clone());
-        }
-        Ok(value)
-    }
-
-    /// Appends the text of a slot's value.
-    fn text(&mut self, slot: usize) -> Result<(), Stop> {
-        if self.template.kept[slot].is_some() {
-            self.value(slot)?.write_text(self.out);
-            return Ok(());
-        }
-        let program = &self.template.slots[slot].program;
-        program.write_text(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, *source))
-    }
-
-    /// Appends literals and texts. Within quotes, a text that would change how the string reads stops it.
-    fn spans(&mut self, parts: &[Span], quote: Option<u8>) -> Result<(), Stop> {
-        for part in parts {
-            match part {
-                Span::Literal(range) => self.out.extend_from_slice(&self.bytes[range.clone()]),
-                Span::Hole(slot) => {
-                    let at = self.out.len();
-                    self.text(*slot)?;
-                    if quote.is_some_and(|quote| memchr::memchr2(quote, b'\\', &self.out[at..]).is_some()) {
-                        return Err(Stop::Render);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends what the text of a value would parse to, if it is a single scalar, and BSON's own values, whose
-    /// text says less than they do, as they are; gives its type, None for a field to be left out.
-    fn bare(&mut self, slot: usize) -> Result<Option<u8>, Stop> {
-        let scalar = if self.template.slots[slot].program.kind() == crate::bindings::Kind::Text {
-            self.scalar(|filler| filler.text(slot))?
-        } else {
-            match self.value(slot)? {
-                Value::Int(n) => RawBson::Int32(n),
-                Value::Long(n) => element::smallest(n),
-                Value::Double(d) => RawBson::Double(d),
-                Value::Bool(b) => RawBson::Boolean(b),
-                Value::Null => RawBson::Null,
-                Value::Unset => return Ok(None),
-                other if other.is_of_bson() => {
-                    let written = other.write_bson(self.out);
-                    let written = written.map_err(|message| {
-                        self.failed(slot, EvalError { name: "CodecConfigurationException", message })
-                    });
-                    return Ok(written?.map(|element_type| element_type as u8));
-                }
-                other => self.scalar(|filler| {
-                    other.write_text(filler.out);
-                    Ok(())
-                })?,
-            }
-        };
-        Ok(Some(write_value(scalar, self.out)))
-    }
-
-    /// The scalar that the text appended by `write` means; `out` is as before.
-    fn scalar(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<RawBson, Stop> {
-        let at = self.out.len();
-        write(self)?;
-        let scalar = std::str::from_utf8(&self.out[at..]).ok().and_then(element::scalar);
-        self.out.truncate(at);
-        scalar.ok_or(Stop::Render)
-    }
-
-    /// Appends a value in its own type; gives that, None for a field to be left out.
-    fn native(&mut self, slot: usize) -> Result<Option<ElementType>, Stop> {
-        if self.template.kept[slot].is_some() {
-            let written = self.value(slot)?.write_bson(self.out);
-            return written.map_err(|message| {
-                self.failed(slot, EvalError { name: "CodecConfigurationException", message })
-            });
-        }
-        let program = &self.template.slots[slot].program;
-        program.write_bson(self.cycle, self.context, self.out).map_err(|source| self.failed(slot, *source))
-    }
-
-    /// Appends what `conversion` makes of a text; gives its type. A text that it does not take is left to the
-    /// slow lane, which says what is wrong.
-    fn typed(&mut self, conversion: Conversion, parts: &[Span], quote: Quote) -> Result<u8, Stop> {
-        let at = self.out.len();
-        self.spans(parts, if let Quote::Mark(mark) = quote { Some(mark) } else { None })?;
-        let value = std::str::from_utf8(&self.out[at..]).ok().and_then(|text| match quote {
-            Quote::Bare => match element::number(text)? {
-                RawBson::Int32(n) => conversion.of_integer(i64::from(n)).ok(),
-                RawBson::Int64(n) => conversion.of_integer(n).ok(),
-                _ => None,
-            },
-            _ => conversion.apply(text).ok(),
-        });
-        self.out.truncate(at);
-        Ok(write_value(value.ok_or(Stop::Render)?, self.out))
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod encode;
 mod expect;
 pub mod extended_json;
 mod fields;
+mod fill;
 mod rendered;
 mod reply;
 mod text;
@@ -18,6 +19,7 @@ mod verify;
 pub use captures::Capture;
 pub use command::CommandTemplate;
 pub use fields::knows_field;
+pub use fill::{Inset, pieces};
 pub use reply::{Checks, EXPECT_FAILED, Expected, Mismatch, VERIFY_FAILED};
 pub use text::TextTemplate;
 

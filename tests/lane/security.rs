@@ -97,8 +97,8 @@ fn refusal(code: i32, name: &str, message: &str) -> Reply {
 }
 
 /// A server on which only `bob` with `password` gets further than `hello`. `mechanisms`: those that it says it
-/// knows him by.
-fn guarded(password: &'static str, mechanisms: &'static [&'static str]) -> Canned {
+/// knows him by. `at_once`: it takes an authentication that begins with `hello`.
+fn guarded(password: &'static str, mechanisms: &'static [&'static str], at_once: bool) -> Canned {
     let door = Arc::new(Doorkeeper::default());
     Canned::scripted(move |connection, command| {
         let name = command.iter_elements().next().and_then(Result::ok).expect("a command").key().as_str();
@@ -106,6 +106,14 @@ fn guarded(password: &'static str, mechanisms: &'static [&'static str]) -> Canne
             ("isMaster" | "ismaster" | "hello", Some(mut hello)) => {
                 if command.get_str("saslSupportedMechs").is_ok_and(|user| user == "shop.bob") {
                     hello.insert("saslSupportedMechs", mechanisms.to_vec());
+                }
+                if let (true, Ok(begin)) = (at_once, command.get_document("speculativeAuthenticate"))
+                    && begin.get_str("mechanism").is_ok_and(|mechanism| mechanisms.contains(&mechanism))
+                    && let Reply::Bytes(begun) = door.answer(connection, begin, password)
+                {
+                    assert_eq!(begin.get_str("db").ok(), Some("shop"));
+                    let begun = RawDocument::from_bytes(&begun).expect("a document");
+                    hello.insert("speculativeAuthenticate", Document::try_from(begun).expect("a document"));
                 }
                 hello.into()
             }
@@ -123,13 +131,18 @@ fn guarded(password: &'static str, mechanisms: &'static [&'static str]) -> Canne
 async fn scram_lets_in_who_knows_the_password() {
     const BOTH: &[&str] = &["SCRAM-SHA-1", "SCRAM-SHA-256"];
     for lane in LANES {
-        for (mechanisms, asked) in [
-            (BOTH, ""),
-            (&BOTH[..1], ""),
-            (BOTH, "&authMechanism=SCRAM-SHA-1"),
-            (BOTH, "&authMechanism=SCRAM-SHA-256"),
+        // Whether the server takes what begins with `hello`, and whether that saves a command of each connection.
+        for (mechanisms, asked, at_once, saves) in [
+            (BOTH, "", false, false),
+            (BOTH, "", true, true),
+            (&BOTH[..1], "", false, false),
+            (&BOTH[..1], "", true, false),
+            (BOTH, "&authMechanism=SCRAM-SHA-1", false, false),
+            (BOTH, "&authMechanism=SCRAM-SHA-1", true, true),
+            (BOTH, "&authMechanism=SCRAM-SHA-256", false, false),
+            (BOTH, "&authMechanism=SCRAM-SHA-256", true, true),
         ] {
-            let server = guarded("p@ss, wörd=", mechanisms);
+            let server = guarded("p@ss, wörd=", mechanisms, at_once);
             let uri = format!(
                 "mongodb://bob:p%40ss%2C%20w%C3%B6rd%3D@{}/shop?authSource=shop{asked}",
                 server.address
@@ -142,6 +155,7 @@ async fn scram_lets_in_who_knows_the_password() {
                 "",
                 "{lane} {mechanisms:?} {asked}"
             );
+            assert_eq!(server.seen.count("saslStart") == 0, saves, "{lane} {mechanisms:?} {asked}");
         }
     }
 }

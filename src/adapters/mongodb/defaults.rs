@@ -104,13 +104,16 @@ impl Defaults {
     }
 }
 
-/// Appends an encoded element to a whole BSON document: before its final zero byte, then sets its length.
+/// Appends an encoded element to a BSON document, which may have insets: before its final zero byte, then sets
+/// its length.
 fn append_element(element: &[u8], document: &mut Vec<u8>) {
     document.pop();
     document.extend_from_slice(element);
     document.push(0);
-    let length = i32::try_from(document.len()).unwrap_or(i32::MAX);
-    document[..4].copy_from_slice(&length.to_le_bytes());
+    let added = i32::try_from(element.len()).unwrap_or(i32::MAX);
+    if let Some(length) = document.first_chunk_mut::<4>() {
+        *length = i32::from_le_bytes(*length).saturating_add(added).to_le_bytes();
+    }
 }
 
 /// The elements of a document, without its length and final zero byte.

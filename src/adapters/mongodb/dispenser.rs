@@ -210,10 +210,11 @@ impl CommandDispenser {
 
     /// What the lane is to send for the op that was bound.
     fn letter<'a>(&'a self, scratch: &'a Scratch) -> Letter<'a> {
-        let Scratch { bytes: command, target, expected, .. } = scratch;
+        let Scratch { bytes: command, insets, target, expected, .. } = scratch;
         let traits = self.traits(command);
         Letter {
             command,
+            insets,
             expected,
             database: match &self.place {
                 Place::Fixed(_, element) => Cow::Borrowed(element),
@@ -226,25 +227,33 @@ impl CommandDispenser {
         }
     }
 
-    /// It is a write that nobody is to acknowledge. Only where the command has a write concern is it looked at.
+    /// It is a write that nobody is to acknowledge. Only where its write concern depends on the cycle is it looked at.
     fn is_unacknowledged(&self, command: &[u8]) -> bool {
-        self.traits(command).writes_concern && unacknowledged(command)
+        self.traits(command).unacknowledged.unwrap_or_else(|| unacknowledged(command))
     }
 
     fn traits(&self, command: &[u8]) -> Traits {
         if self.template.is_fast() {
-            *self.traits.get_or_init(|| Traits::of(command))
+            *self.traits.get_or_init(|| Traits::of(command, self.template.is_bound("writeConcern")))
         } else {
-            Traits::of(command)
+            Traits::of(command, true)
         }
+    }
+
+    /// Nothing of a command is looked at any more before it is sent, so that long texts may stay where they lie.
+    fn is_known(&self) -> bool {
+        self.shared.lane.is_some()
+            && self.template.is_fast()
+            && self.traits.get().is_some_and(|traits| traits.unacknowledged.is_some())
+            && (self.shared.defaults.is_empty() || self.choice.get().is_some())
     }
 }
 
 /// What follows from the keys of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Traits {
-    /// It is a write that says how it is acknowledged.
-    writes_concern: bool,
+    /// It is a write that nobody is to acknowledge; `None` if that depends on the cycle.
+    unacknowledged: Option<bool>,
     sessions: bool,
     compress: bool,
 }
@@ -271,14 +280,20 @@ const UNCOMPRESSED: &[&str] = &[
 ];
 
 impl Traits {
-    fn of(command: &[u8]) -> Traits {
-        let command = RawDocument::from_bytes(command).ok();
-        let mut keys = command.into_iter().flat_map(RawDocument::iter_elements).map_while(Result::ok);
+    /// `varies`: its write concern depends on the cycle.
+    fn of(command: &[u8], varies: bool) -> Traits {
+        let document = RawDocument::from_bytes(command).ok();
+        let mut keys = document.into_iter().flat_map(RawDocument::iter_elements).map_while(Result::ok);
         let name = keys.next().map(|it| it.key().as_str().to_owned()).unwrap_or_default();
         let small = name.to_ascii_lowercase();
+        let says =
+            QUIET_WRITES.contains(&name.as_str()) && keys.any(|it| it.key().as_str() == "writeConcern");
         Traits {
-            writes_concern: QUIET_WRITES.contains(&name.as_str())
-                && keys.any(|it| it.key().as_str() == "writeConcern"),
+            unacknowledged: match (says, varies) {
+                (false, _) => Some(false),
+                (true, false) => Some(unacknowledged(command)),
+                (true, true) => None,
+            },
             sessions: !SESSIONLESS.contains(&small.as_str()),
             compress: !UNCOMPRESSED.contains(&small.as_str()),
         }
@@ -302,7 +317,12 @@ impl Dispenser for CommandDispenser {
         bytes.clear();
         let longest = self.longest.load(Relaxed);
         bytes.reserve(longest);
-        self.template.bind(cycle, context, bytes)?;
+        if self.is_known() {
+            self.template.bind_apart(cycle, context, bytes, &mut scratch.insets)?;
+        } else {
+            scratch.insets.clear();
+            self.template.bind(cycle, context, bytes)?;
+        }
         if let Place::Bound(name) = &self.place {
             bind_name(name, &self.name, cycle, context, &mut scratch.target)?;
         }

@@ -30,7 +30,7 @@ pub(super) fn pack(
     rest: &Parts<'_>,
     packed: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let plain = || std::iter::once(&head[HEADER_BYTES..]).chain(rest.iter().copied());
+    let plain = || std::iter::once(&head[HEADER_BYTES..]).chain(rest.iter());
     let length: usize = plain().map(<[u8]>::len).sum();
     packed.extend_from_slice(&head[..12]);
     packed.extend_from_slice(&OP_COMPRESSED.to_le_bytes());
@@ -124,9 +124,9 @@ mod tests {
     }
 
     fn packed(compressor: &Compressor, message: &[u8]) -> Vec<u8> {
-        let (head, rest) = message.split_first_chunk::<HEAD>().expect("a message");
+        let head = message.first_chunk().expect("a message");
         let mut packed = Vec::new();
-        let parts: Parts<'_> = [&rest[..5], &rest[5..], &[], &[]];
+        let parts = Parts { command: &message[HEAD - 4..], insets: &[], rest: [&[0], &[], &[]] };
         pack(compressor, head, &parts, &mut packed).expect("it can be compressed");
         packed
     }

@@ -5,6 +5,7 @@
 use super::super::connections::Opened;
 use super::compression;
 use super::topology::Server;
+use crate::plan::{Inset, pieces};
 use crate::wire::{self, HEADER_BYTES, Header, MORE_TO_COME, Message, OP_COMPRESSED, OP_MSG, WireError};
 use ::mongodb::options::Compressor;
 use bson::{RawDocument, RawDocumentBuf};
@@ -29,6 +30,11 @@ const FIRST: usize = 16 << 10;
 const STEP: usize = 1 << 20;
 /// A longer buffer is given back once the reply was read.
 const KEEP: usize = 1 << 20;
+
+/// A message of no more bytes is joined before it is written: that costs less than to hand the system its parts.
+const SMALL: usize = 1 << 10;
+/// How many pieces one write takes at most: more than a command has that holds a long text or two.
+const PIECES: usize = 16;
 
 /// Bytes before the body of a command: header, flags, kind of section, length of the document.
 pub(super) const HEAD: usize = HEADER_BYTES + 4 + 1 + 4;
@@ -128,8 +134,39 @@ pub(super) struct Connection {
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
-/// A command on its way: what is written, in this order.
-pub(super) type Parts<'a> = [&'a [u8]; 4];
+/// A command on its way: its document after the length.
+pub(super) struct Parts<'a> {
+    /// A whole document, but for its insets.
+    pub(super) command: &'a [u8],
+    pub(super) insets: &'a [Inset],
+    /// What follows the elements of `command`, to the end of the document.
+    pub(super) rest: [&'a [u8]; 3],
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let elements = 4..self.command.len().saturating_sub(1);
+        pieces(self.command, elements, self.insets).chain(self.rest)
+    }
+}
+
+/// Points `slices` to what comes after the first `skip` bytes of `parts`, as far as they reach; gives how many do.
+fn gather<'a>(parts: impl Iterator<Item = &'a [u8]>, mut skip: usize, slices: &mut [IoSlice<'a>]) -> usize {
+    let mut places = slices.iter_mut();
+    for part in parts {
+        match part.get(skip..) {
+            None => skip -= part.len(),
+            Some([]) => skip = 0,
+            Some(rest) => {
+                let Some(place) = places.next() else { break };
+                *place = IoSlice::new(rest);
+                skip = 0;
+            }
+        }
+    }
+    let left = places.len();
+    slices.len() - left
+}
 
 impl Connection {
     pub(super) fn new(stream: Stream, server: Arc<Server>) -> Connection {
@@ -162,8 +199,7 @@ impl Connection {
         self.idle_since = longest_idle.map(|_| Instant::now());
     }
 
-    /// Begins an exchange: the bytes before a command's body, for [`Connection::poll_send`]. `rest`: bytes of
-    /// the document after its length.
+    /// Begins an exchange: the bytes before a command's elements, for [`Connection::poll_send`].
     ///
     /// # Errors
     /// [`Fault::Command`]: the command is longer than the server takes.
@@ -173,7 +209,7 @@ impl Connection {
         unacknowledged: bool,
         compress: bool,
     ) -> Result<[u8; HEAD], Fault> {
-        let document = 4 + rest.iter().map(|part| part.len()).sum::<usize>();
+        let document = 4 + rest.iter().map(<[u8]>::len).sum::<usize>();
         let length = HEAD - 4 + document;
         let longest = self.terms.longest_message;
         let (Ok(message), true) = (i32::try_from(length), length <= longest) else {
@@ -204,16 +240,29 @@ impl Connection {
         rest: &Parts<'_>,
         sent: &mut usize,
     ) -> Poll<Result<(), Fault>> {
-        let plain = [&head[..], rest[0], rest[1], rest[2], rest[3]];
-        let packed = [&self.packed[..], &[], &[], &[], &[]];
-        let parts = if self.packed.is_empty() { plain } else { packed };
-        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let length = if self.packed.is_empty() {
+            // As `begin` wrote it there.
+            u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize
+        } else {
+            self.packed.len()
+        };
         while *sent < length {
-            let mut slices = parts.map(IoSlice::new);
-            let mut left = &mut slices[..];
-            IoSlice::advance_slices(&mut left, *sent);
-            let written =
-                ready!(each!(&mut self.stream, it => Pin::new(it).poll_write_vectored(context, left)))?;
+            let plain = std::iter::once(&head[..]).chain(rest.iter());
+            let mut room = [MaybeUninit::uninit(); SMALL];
+            let mut slices = [IoSlice::new(&[]); PIECES];
+            let polled = if !self.packed.is_empty() {
+                let left = &self.packed[*sent..];
+                each!(&mut self.stream, it => Pin::new(it).poll_write(context, left))
+            } else if length <= SMALL {
+                let mut joined = ReadBuf::uninit(&mut room);
+                plain.for_each(|part| joined.put_slice(part));
+                let left = joined.filled().get(*sent..).unwrap_or_default();
+                each!(&mut self.stream, it => Pin::new(it).poll_write(context, left))
+            } else {
+                let filled = gather(plain, *sent, &mut slices);
+                each!(&mut self.stream, it => Pin::new(it).poll_write_vectored(context, &slices[..filled]))
+            };
+            let written = ready!(polled)?;
             if written == 0 {
                 return Poll::Ready(Err(Fault::Closed));
             }
@@ -291,7 +340,7 @@ impl Connection {
 
     /// Sends a whole command and waits for its reply: for what is done before the first op.
     pub(super) async fn call(&mut self, command: &RawDocument) -> Result<RawDocumentBuf, Fault> {
-        let rest: Parts<'_> = [&command.as_bytes()[4..], &[], &[], &[]];
+        let rest = Parts { command: command.as_bytes(), insets: &[], rest: [&[0], &[], &[]] };
         let head = self.begin(&rest, false, false)?;
         let mut sent = 0;
         poll_fn(|context| self.poll_send(context, &head, &rest, &mut sent)).await?;

@@ -6,9 +6,9 @@ use super::super::failure;
 use super::Lane;
 use super::connection::{Connection, HEAD, Parts};
 use super::session::Session;
-use super::topology::{Ending, Purpose};
+use super::topology::{Ending, Purpose, Spared};
 use crate::adapters::{Failure, Outcome};
-use crate::plan::Expected;
+use crate::plan::{Expected, Inset};
 use futures_util::future::BoxFuture;
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -16,8 +16,9 @@ use std::task::{Context, Poll, ready};
 
 /// What is to be sent.
 pub(in super::super) struct Letter<'a> {
-    /// The command as it was bound: a whole BSON document.
+    /// The command as it was bound: a whole BSON document, but for its insets.
     pub(in super::super) command: &'a [u8],
+    pub(in super::super) insets: &'a [Inset],
     /// Of its reply.
     pub(in super::super) expected: &'a Expected,
     /// See [`super::database_element`].
@@ -37,17 +38,21 @@ impl Letter<'_> {
         if self.reads { Purpose::Read } else { Purpose::Primary }
     }
 
-    /// What follows the length of the document.
     fn parts<'a>(&'a self, session: Option<&'a Session>, ending: &'a [u8]) -> Parts<'a> {
-        let body = self.command.get(4..self.command.len().saturating_sub(1)).unwrap_or_default();
-        [body, &self.database, session.map_or(&[], Session::element), ending]
+        let rest = [&*self.database, session.map_or(&[], Session::element), ending];
+        Parts { command: self.command, insets: self.insets, rest }
+    }
+
+    /// Bytes of the command.
+    fn length(&self) -> usize {
+        self.command.len() + self.insets.iter().map(|inset| inset.as_bytes().len()).sum::<usize>()
     }
 
     /// What is wrong with the command, if it is none.
     fn flaw(&self) -> Option<&'static str> {
         let length = self.command.first_chunk::<4>().map(|length| i32::from_le_bytes(*length));
         match self.command {
-            [.., 0] if length.and_then(|it| usize::try_from(it).ok()) == Some(self.command.len()) => {
+            [.., 0] if length.and_then(|it| usize::try_from(it).ok()) == Some(self.length()) => {
                 (self.command.len() <= 5).then_some("an empty document is no command")
             }
             _ => Some("the command is not a BSON document"),
@@ -170,7 +175,7 @@ impl<'a> Flight<'a> {
                         ready!(connection.poll_reply(context, |reply| op.read(cycle, expected, reply)));
                     let outcome = reply.map_err(|fault| failure::of_fault(&fault))?;
                     if outcome.failure.as_ref().is_some_and(failure::has_lost_its_role) {
-                        self.lane.topology.suspect(&connection.server, self.version);
+                        self.lane.topology.suspect(&connection.server, Spared::All, self.version);
                     }
                     self.land();
                     return Poll::Ready(Ok(outcome));
@@ -198,7 +203,7 @@ impl Future for Flight<'_> {
                 Outcome { failure: Some(this.op.explained(failure)), ..Outcome::default() }
             }
         };
-        outcome.bytes_sent = this.letter.command.len() as u64;
+        outcome.bytes_sent = this.letter.length() as u64;
         Poll::Ready(outcome)
     }
 }

@@ -14,7 +14,9 @@ use ::mongodb::options::{
     AuthMechanism, ClientOptions, Compressor, Credential, ServerAddress, ServerApi, Tls,
 };
 use bson::spec::BinarySubtype;
+use bson::raw::cstr;
 use bson::{Binary, Document, RawDocumentBuf, doc};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -96,8 +98,8 @@ impl Connector {
         let stream = timeout(self.timeout, self.open(&server.address)).await.map_err(late)??;
         let mut connection = Connection::new(stream, Arc::clone(server));
         let meeting = async {
-            let mechanisms = self.meet(&mut connection).await?;
-            self.authenticate(&mut connection, mechanisms.as_deref()).await
+            let met = self.meet(&mut connection).await?;
+            self.authenticate(&mut connection, met).await
         };
         timeout(self.timeout, meeting).await.map_err(late)?.map_err(|mut failure| {
             failure.message = secrets.scrub(&failure.message);
@@ -139,9 +141,22 @@ impl Connector {
         }
     }
 
-    /// Says hello. What comes back are the mechanisms that the server knows the user by, if it says so.
-    async fn meet(&self, connection: &mut Connection) -> Result<Option<Vec<String>>, Failure> {
-        let reply = call(connection, &self.hello).await?;
+    /// Says hello, and begins to authenticate with it: that saves a round trip, where the server takes it.
+    async fn meet(&self, connection: &mut Connection) -> Result<Met, Failure> {
+        let (hello, conversation) = self.login.as_ref().map_or_else(
+            || (Cow::Borrowed(&self.hello), None),
+            |login| {
+                let (mut first, conversation) = login.first();
+                first.insert("db", login.source());
+                let mut hello = self.hello.clone();
+                // What it holds can be encoded.
+                if let Ok(first) = RawDocumentBuf::try_from(&first) {
+                    hello.append(cstr!("speculativeAuthenticate"), first);
+                }
+                (Cow::Owned(hello), conversation)
+            },
+        );
+        let reply = call(connection, &hello).await?;
         let known: Vec<&str> = texts(&reply, "compression");
         let usable = self.compressors.iter().find(|it| known.contains(&compression::name(it)));
         let longest = number(&reply, "maxMessageSizeBytes").filter(|longest| *longest > 0);
@@ -152,51 +167,47 @@ impl Connector {
                 .map_or(MAX_MESSAGE_BYTES, |longest| longest as usize)
                 .min(MAX_MESSAGE_BYTES),
         };
-        let mechanisms = reply.get_array("saslSupportedMechs").is_ok();
-        Ok(mechanisms.then(|| texts(&reply, "saslSupportedMechs").into_iter().map(str::to_owned).collect()))
+        let has_sha256 = texts(&reply, "saslSupportedMechs").contains(&Mechanism::Sha256.name());
+        Ok(Met { has_sha256, begun: reply.get_document("speculativeAuthenticate").ok().cloned(), conversation })
     }
 
-    async fn authenticate(
-        &self,
-        connection: &mut Connection,
-        known: Option<&[String]>,
-    ) -> Result<(), Failure> {
-        match &self.login {
-            None => Ok(()),
-            Some(Login::X509 { user }) => {
-                let mut command = doc! { "authenticate": 1, "mechanism": "MONGODB-X509" };
-                command.extend(user.iter().map(|user| ("user".to_owned(), user.as_str().into())));
-                self.ask(connection, command, "$external").await.map(|_| ())
+    async fn authenticate(&self, connection: &mut Connection, met: Met) -> Result<(), Failure> {
+        match (&self.login, met.begun) {
+            (None, _) | (Some(Login::X509 { .. }), Some(_)) => Ok(()),
+            (Some(login @ Login::X509 { .. }), None) => {
+                let (command, _) = login.first();
+                self.ask(connection, command, login.source()).await.map(|_| ())
             }
-            Some(Login::Scram { user, password, source, mechanism }) => {
-                // Without a choice of either side: SHA-256 where the server says that it has it for this user.
-                let has =
-                    |mechanism: Mechanism| known.is_some_and(|it| it.iter().any(|it| it == mechanism.name()));
-                let negotiated = if has(Mechanism::Sha256) { Mechanism::Sha256 } else { Mechanism::Sha1 };
-                let mechanism = mechanism.unwrap_or(negotiated);
-                self.scram(connection, mechanism, user, password, source).await
+            (Some(Login::Scram { user, password, source, mechanism }), begun) => {
+                let (conversation, reply) = match (met.conversation, begun) {
+                    (Some(conversation), Some(reply)) => (conversation, reply),
+                    _ => {
+                        // Without a choice of either side: SHA-256 where the server says that it has it for this user.
+                        let negotiated = if met.has_sha256 { Mechanism::Sha256 } else { Mechanism::Sha1 };
+                        let conversation = Conversation::new(mechanism.unwrap_or(negotiated), user);
+                        let reply = self.ask(connection, sasl_start(&conversation), source).await?;
+                        (conversation, reply)
+                    }
+                };
+                self.scram(connection, &conversation, &reply, user, password, source).await
             }
         }
     }
 
+    /// Goes on with a conversation whose first message `reply` answers.
     async fn scram(
         &self,
         connection: &mut Connection,
-        mechanism: Mechanism,
+        conversation: &Conversation,
+        reply: &Document,
         user: &str,
         password: &str,
         source: &str,
     ) -> Result<(), Failure> {
-        let conversation = Conversation::new(mechanism, user);
-        let start = doc! {
-            "saslStart": 1, "mechanism": mechanism.name(), "payload": payload(conversation.first()),
-            "options": { "skipEmptyExchange": true },
-        };
-        let reply = self.ask(connection, start, source).await?;
         let id = reply.get("conversationId").cloned().unwrap_or(bson::Bson::Int32(1));
         let proceed =
             |text: String| doc! { "saslContinue": 1, "conversationId": id.clone(), "payload": payload(text) };
-        let challenge = conversation.challenge(received(&reply)).map_err(refused)?;
+        let challenge = conversation.challenge(received(reply)).map_err(refused)?;
         let known = lock(&self.keys).get(&challenge.salt).cloned();
         let keys = match known {
             Some(keys) => keys,
@@ -275,6 +286,23 @@ fn refused(words: String) -> Failure {
     failure::own("AuthenticationFailed", words)
 }
 
+/// What came of the first exchange of a connection.
+struct Met {
+    /// The server says that it knows the user by SCRAM-SHA-256.
+    has_sha256: bool,
+    /// Its reply to the authentication that was begun with `hello`, if it took that.
+    begun: Option<Document>,
+    /// The conversation that was begun.
+    conversation: Option<Conversation>,
+}
+
+fn sasl_start(conversation: &Conversation) -> Document {
+    doc! {
+        "saslStart": 1, "mechanism": conversation.mechanism().name(), "payload": payload(conversation.first()),
+        "options": { "skipEmptyExchange": true },
+    }
+}
+
 fn payload(text: String) -> Binary {
     Binary { subtype: BinarySubtype::Generic, bytes: text.into_bytes() }
 }
@@ -297,6 +325,29 @@ pub(super) fn api_fields(api: &ServerApi) -> Document {
 }
 
 impl Login {
+    /// The command that begins to authenticate, without a choice of the server's; and the conversation that it opens.
+    fn first(&self) -> (Document, Option<Conversation>) {
+        match self {
+            Login::X509 { user } => {
+                let mut command = doc! { "authenticate": 1, "mechanism": "MONGODB-X509" };
+                command.extend(user.iter().map(|user| ("user".to_owned(), user.as_str().into())));
+                (command, None)
+            }
+            Login::Scram { user, mechanism, .. } => {
+                let conversation = Conversation::new(mechanism.unwrap_or(Mechanism::Sha256), user);
+                (sasl_start(&conversation), Some(conversation))
+            }
+        }
+    }
+
+    /// Where the user is known.
+    fn source(&self) -> &str {
+        match self {
+            Login::X509 { .. } => "$external",
+            Login::Scram { source, .. } => source,
+        }
+    }
+
     fn new(credential: &Credential) -> Login {
         let user = credential.username.clone();
         let scram = |mechanism| Login::Scram {

@@ -28,13 +28,13 @@ use connection::Connection;
 pub(super) use connection::Fault;
 pub use flight::Flight;
 pub(super) use flight::Letter;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::StreamExt;
 use handshake::Connector;
 pub(super) use reply::Summary;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
-use topology::{Ending, Purpose, Server, Topology, Way, lock};
+use topology::{Ending, Purpose, Server, Spared, Topology, Use, Way, lock};
 
 /// How often round-trip times are asked for: as often as the driver looks at a server, if it is not told otherwise.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -194,13 +194,15 @@ impl Lane {
         secrets: &Secrets,
     ) -> Result<(Box<Connection>, Ending), Failure> {
         let deadline = Instant::now() + self.patience;
+        let late = |why: &str| {
+            let words = format!("no suitable server within {:?}: {why}", self.patience);
+            failure::own("ServerSelectionTimeout", secrets.scrub(&words))
+        };
+        // A thread with a seat would have taken its connection if it had one.
+        let mut use_of = if self.seats.is_empty() { Use::Op } else { Use::Connection };
         loop {
-            let ways = self.topology.wait(purpose, self.preference.as_ref(), deadline).await;
-            let ways = ways.map_err(|shown| {
-                let why = failure::why_none_suits(&shown);
-                let words = format!("no suitable server within {:?}: {why}", self.patience);
-                failure::own("ServerSelectionTimeout", secrets.scrub(&words))
-            })?;
+            let ways = self.topology.wait(use_of, purpose, self.preference.as_ref(), deadline).await;
+            let ways = ways.map_err(|shown| late(&failure::why_none_suits(&shown)))?;
             let turn = self.seats.get(thread).map_or(thread, |seat| lock(seat).turn);
             let Some(way) = turn.checked_rem(ways.len()).and_then(|at| ways.get(at)) else { continue };
             let permit = match self.seats.get(thread) {
@@ -210,9 +212,17 @@ impl Lane {
             let idle = permit.as_ref().and_then(|_| self.idle(&way.server));
             let mut connection = match idle {
                 Some(connection) => connection,
+                None if !self.topology.takes_connections(&way.server) => {
+                    use_of = Use::Connection;
+                    continue;
+                }
                 None => {
                     let version = self.topology.version();
-                    let Ok(_turn) = self.connector.gate.acquire().await else { continue };
+                    let turn = tokio::time::timeout_at(deadline.into(), self.connector.gate.acquire());
+                    let turn = turn.await.map_err(|_| {
+                        late(&format!("connections to {} that are coming up take their time", way.server.address))
+                    })?;
+                    let Ok(_turn) = turn else { continue };
                     if self.topology.version() != version {
                         continue;
                     }
@@ -220,7 +230,7 @@ impl Lane {
                         Ok(connection) => Box::new(connection),
                         Err(failure) => {
                             if failure.name != "AuthenticationFailed" {
-                                self.topology.suspect(&way.server, version);
+                                self.topology.suspect(&way.server, Spared::Connections, version);
                             }
                             return Err(failure);
                         }
@@ -272,10 +282,12 @@ impl Lane {
         }
     }
 
-    /// Brings connections up to every server that ops may go to.
+    /// Brings connections up to every server that ops may go to. Where a server takes some and turns others away, as
+    /// one does that limits how fast they come, the run begins with what there is: an op without a connection makes
+    /// one, and counts its failure.
     pub(super) async fn warm_up(&self, client: &Client, secrets: &Secrets) -> Result<(), Failure> {
         let deadline = Instant::now() + self.patience;
-        let all = self.topology.wait(Purpose::Primary, None, deadline).await;
+        let all = self.topology.wait(Use::Connection, Purpose::Primary, None, deadline).await;
         // Where nothing takes writes, reads may have somewhere to go.
         let mut ways = self.topology.all_ways(self.preference.as_ref());
         self.watch(client);
@@ -289,7 +301,19 @@ impl Lane {
         for way in &ways {
             connecting.extend((0..self.wanted).map(|thread| self.fill(&way.server, thread, secrets)));
         }
-        futures_util::stream::iter(connecting).buffer_unordered(self.most_connecting).try_collect().await
+        let mut coming = futures_util::stream::iter(connecting).buffer_unordered(self.most_connecting);
+        let (mut some_are_up, mut turned_away) = (false, None);
+        while let Some(came) = coming.next().await {
+            match came {
+                Ok(()) => some_are_up = true,
+                Err(failure) if failure.name == "ConnectionFailed" => turned_away = Some(failure),
+                Err(failure) => return Err(failure),
+            }
+        }
+        match turned_away {
+            Some(failure) if !some_are_up => Err(failure),
+            _ => Ok(()),
+        }
     }
 
     async fn fill(&self, server: &Arc<Server>, thread: usize, secrets: &Secrets) -> Result<(), Failure> {

@@ -122,6 +122,10 @@ impl Conversation {
         Conversation { mechanism, bare: format!("n={user},r={nonce}"), nonce }
     }
 
+    pub(super) fn mechanism(&self) -> Mechanism {
+        self.mechanism
+    }
+
     /// The first message.
     pub(super) fn first(&self) -> String {
         format!("n,,{}", self.bare)

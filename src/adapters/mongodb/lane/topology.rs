@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 
 /// How much slower than the nearest a server may be; the driver's own default.
 const LOCAL_THRESHOLD: Duration = Duration::from_millis(15);
-/// How long a server that failed us is left alone, unless the driver has looked at it before: the shortest time
+/// How long a server that failed us, or turned us away, is left alone, unless the driver has looked at it before: the shortest time
 /// between two looks of the driver's.
 const LEFT_ALONE: Duration = Duration::from_millis(500);
 
@@ -101,6 +101,24 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is to be done with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// An op over a connection that there may be.
+    Op,
+    /// A new connection.
+    Connection,
+}
+
+/// Of what a server that is not what we take it for is spared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spared {
+    /// Everything: its own word is that it leads, or serves, no longer.
+    All,
+    /// New connections: it did not take one. Those that are up go on.
+    Connections,
+}
+
 /// A server as it was last seen.
 #[derive(Clone)]
 struct Member {
@@ -109,7 +127,13 @@ struct Member {
     round_trip: Option<Duration>,
     tags: TagSet,
     /// It failed us at this time, and the driver has not looked since.
-    failed: Option<Instant>,
+    failed: Option<(Instant, Spared)>,
+}
+
+impl Member {
+    fn is_for(&self, purpose: Use) -> bool {
+        !matches!((self.failed, purpose), (Some((_, Spared::All)), _) | (Some(_), Use::Connection))
+    }
 }
 
 struct View {
@@ -241,24 +265,35 @@ impl Topology {
         });
     }
 
-    /// `server` did not take a connection, or says that it is not what we take it for: it is left alone for a
+    /// `server` did not take a connection, or says that it is not what we take it for: it is spared for a
     /// while. `version`: what was known when the op began; what has changed since then counts for more.
-    pub(super) fn suspect(&self, server: &Arc<Server>, version: u64) {
+    pub(super) fn suspect(&self, server: &Arc<Server>, spared: Spared, version: u64) {
         self.change(|view| {
             if self.version() != version {
                 return false;
             }
             let member = view.members.iter_mut().find(|it| Arc::ptr_eq(&it.server, server));
-            member.is_some_and(|it| it.failed.replace(Instant::now()).is_none())
+            member.is_some_and(|it| it.failed.replace((Instant::now(), spared)).is_none())
         });
+    }
+
+    /// New connections to `server` may be made.
+    pub(super) fn takes_connections(&self, server: &Arc<Server>) -> bool {
+        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
+        let member = view.members.iter().find(|it| Arc::ptr_eq(&it.server, server));
+        member.is_some_and(|it| it.is_for(Use::Connection))
     }
 
     /// All servers that an op could go to now.
     pub(super) fn ways(&self, purpose: Purpose, preference: Option<&ReadPreference>) -> Vec<Way> {
+        self.ways_for(Use::Op, purpose, preference)
+    }
+
+    fn ways_for(&self, use_of: Use, purpose: Purpose, preference: Option<&ReadPreference>) -> Vec<Way> {
         let preference = preference.filter(|_| purpose == Purpose::Read).unwrap_or(&ReadPreference::Primary);
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
         let ending = |member: &Member| ending(view.kind, member.kind, preference);
-        let candidates = view.candidates(preference, self.threshold);
+        let candidates = view.candidates(use_of, preference, self.threshold);
         candidates.into_iter().map(|it| Way { server: Arc::clone(&it.server), ending: ending(it) }).collect()
     }
 
@@ -273,9 +308,11 @@ impl Topology {
         ways
     }
 
-    /// Waits for a server that an op can go to, until `deadline`; an error says what there is instead.
+    /// Waits for a server that an op, or a new connection for it, can go to, until `deadline`; an error says what
+    /// there is instead.
     pub(super) async fn wait(
         &self,
+        use_of: Use,
         purpose: Purpose,
         preference: Option<&ReadPreference>,
         deadline: Instant,
@@ -285,7 +322,7 @@ impl Topology {
             tokio::pin!(changed);
             changed.as_mut().enable();
             self.forgive();
-            let ways = self.ways(purpose, preference);
+            let ways = self.ways_for(use_of, purpose, preference);
             if !ways.is_empty() {
                 return Ok(ways);
             }
@@ -311,7 +348,7 @@ impl Topology {
     /// Servers that were left alone for long enough are looked at again.
     fn forgive(&self) {
         self.change(|view| {
-            let over = |it: &Member| it.failed.is_some_and(|at| at.elapsed() >= LEFT_ALONE);
+            let over = |it: &Member| it.failed.is_some_and(|(at, _)| at.elapsed() >= LEFT_ALONE);
             let mut any = false;
             for member in view.members.iter_mut().filter(|it| over(it)) {
                 member.failed = None;
@@ -323,19 +360,19 @@ impl Topology {
 
     fn next_forgiven(&self) -> Option<Instant> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
-        view.members.iter().filter_map(|it| it.failed).min().map(|at| at + LEFT_ALONE)
+        view.members.iter().filter_map(|it| it.failed).map(|(at, _)| at).min().map(|at| at + LEFT_ALONE)
     }
 }
 
 impl View {
     /// The driver's choice: by the kind of deployment and the mode, then by tag sets, then by nearness.
-    fn candidates(&self, preference: &ReadPreference, threshold: Duration) -> Vec<&Member> {
+    fn candidates(&self, use_of: Use, preference: &ReadPreference, threshold: Duration) -> Vec<&Member> {
         let of = |kinds: &[ServerType]| -> Vec<&Member> {
-            let fits = |it: &&Member| kinds.contains(&it.kind) && it.failed.is_none();
+            let fits = |it: &&Member| kinds.contains(&it.kind) && it.is_for(use_of);
             self.members.iter().filter(fits).collect()
         };
         let mut chosen = match self.kind {
-            TopologyType::Single => self.members.iter().filter(|it| it.failed.is_none()).collect(),
+            TopologyType::Single => self.members.iter().filter(|it| it.is_for(use_of)).collect(),
             TopologyType::Sharded => of(&[ServerType::Mongos]),
             TopologyType::ReplicaSetWithPrimary | TopologyType::ReplicaSetNoPrimary => {
                 let primary = || of(&[ServerType::RsPrimary]);
@@ -404,7 +441,7 @@ mod tests {
     }
 
     fn names(view: &View, preference: &ReadPreference) -> Vec<String> {
-        let chosen = view.candidates(preference, LOCAL_THRESHOLD);
+        let chosen = view.candidates(Use::Op, preference, LOCAL_THRESHOLD);
         let mut names: Vec<String> = chosen.iter().map(|it| it.server.address.to_string()).collect();
         names.iter_mut().for_each(|name| name.truncate(1));
         names.sort();
@@ -504,14 +541,27 @@ mod tests {
         let topology = topology(vec![member("h", ServerType::Standalone, Some(1), &[])]);
         let way = topology.ways(Purpose::Primary, None).remove(0);
         let before = topology.version();
-        topology.suspect(&way.server, before);
+        topology.suspect(&way.server, Spared::All, before);
         assert!(topology.ways(Purpose::Primary, None).is_empty());
         assert!(topology.version() > before, "threads are told to look again");
         topology.trust(&way.server.address);
         assert_eq!(topology.ways(Purpose::Primary, None).len(), 1);
         // What was known before the driver looked is no reason to leave it alone.
-        topology.suspect(&way.server, before);
+        topology.suspect(&way.server, Spared::All, before);
         assert_eq!(topology.ways(Purpose::Primary, None).len(), 1);
+    }
+
+    #[test]
+    fn a_server_that_took_no_connection_is_still_there_for_those_that_are_up() {
+        let topology = topology(vec![member("h", ServerType::Standalone, Some(1), &[])]);
+        let way = topology.ways(Purpose::Primary, None).remove(0);
+        assert!(topology.takes_connections(&way.server));
+        topology.suspect(&way.server, Spared::Connections, topology.version());
+        assert!(!topology.takes_connections(&way.server));
+        assert!(topology.ways_for(Use::Connection, Purpose::Primary, None).is_empty());
+        assert_eq!(topology.ways(Purpose::Primary, None).len(), 1);
+        topology.trust(&way.server.address);
+        assert!(topology.takes_connections(&way.server));
     }
 
     #[test]
@@ -533,7 +583,7 @@ mod tests {
     async fn nobody_waits_for_a_server_longer_than_allowed() {
         let topology = topology(Vec::new());
         let deadline = Instant::now() + Duration::from_millis(20);
-        let error = topology.wait(Purpose::Primary, None, deadline).await.err();
+        let error = topology.wait(Use::Op, Purpose::Primary, None, deadline).await.err();
         assert_eq!(error.as_deref(), Some("as it is"));
         assert!(Instant::now() >= deadline);
     }
