@@ -156,7 +156,8 @@ fn flat() -> String {
     const FINDS: u64 = 1_000_000;
     let server = Process::start();
     let load = Load { tags: "block:main-read", params: &[] };
-    let mut table = String::from("| lane | MB after 10 % of 1,000,000 finds | MB after all |\n|--|--:|--:|\n");
+    let mut table =
+        String::from("| lane | MB after 10 % of 1,000,000 finds | MB after all |\n|--|--:|--:|\n");
     for lane in ["wire", "driver"] {
         let parts = [FINDS / 10, FINDS - FINDS / 10];
         let sizes = runtime(1).block_on(resident(&server.uri, &load, lane, THREADS, &parts));

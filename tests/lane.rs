@@ -60,7 +60,10 @@ fn op(adapter: &dyn Adapter, stmt: &str) -> Arc<dyn Dispenser> {
         name: "block__op".to_owned(),
         block: "block".to_owned(),
         op: IndexMap::from([("stmt".to_owned(), stmt)]),
-        bindings: BINDINGS.iter().map(|(name, recipe)| ((*name).to_owned(), Text::unplaced(*recipe))).collect(),
+        bindings: BINDINGS
+            .iter()
+            .map(|(name, recipe)| ((*name).to_owned(), Text::unplaced(*recipe)))
+            .collect(),
         ..OpTemplate::default()
     };
     let compiled = plan::compile(&template, Form::Command);
@@ -409,7 +412,8 @@ async fn a_write_of_w_0_awaits_no_reply() {
 async fn no_lane_sends_a_command_again_by_itself() {
     let labels = ["RetryableWriteError"];
     for lane in LANES {
-        let server = server(move |command| match n_of(command) {
+        let server = server(move |command| {
+            match n_of(command) {
             0 => doc! {
                 "ok": 0.0, "code": 6, "codeName": "HostUnreachable", "errmsg": "no", "errorLabels": labels.to_vec(),
             }
@@ -419,6 +423,7 @@ async fn no_lane_sends_a_command_again_by_itself() {
             }
             .into(),
             _ => Reply::Close,
+        }
         });
         let adapter = connect(lane, &format!("{}/?retryWrites=true", server.uri()), 1).await;
         let op = op(&*adapter, "{ insert: {n} }");

@@ -387,7 +387,8 @@ bindings:
 
     #[test]
     fn a_cycle_that_has_to_be_rendered_is_whole() {
-        let command = command(r#"op: '{insert: "c", v: "{text}", w: "{short}{(ToString(); Prefix("\\t"))}"}'"#);
+        let command =
+            command(r#"op: '{insert: "c", v: "{text}", w: "{short}{(ToString(); Prefix("\\t"))}"}'"#);
         let (mut whole, mut bytes) = (Vec::new(), Vec::new());
         let mut insets = vec![];
         for cycle in 0..3 {

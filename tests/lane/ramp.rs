@@ -59,13 +59,16 @@ async fn connections_that_are_up_survive_when_new_ones_are_turned_away() {
         let adapter = connect(lane, &format!("mongodb://{address}/"), THREADS).await;
         let op = op(&*adapter, "{ insert: {n} }");
         proxy.picky.store(true, SeqCst);
-        let warm = adapter.warm_up().await;
-        assert!(lane == "driver" || warm.is_ok(), "{lane}: {warm:?}");
+        // The driver's own warm-up would wait for the connections that do not come.
+        if lane == "wire" {
+            adapter.warm_up().await.expect("some come up");
+        }
         let before = proxy.turned_away.load(SeqCst);
         let (mut failed, mut names) = (0, BTreeSet::new());
         let begun = Instant::now();
         loop {
-            let outcomes = futures_util::future::join_all((0..THREADS).map(|thread| run_on(thread, &*op, 0))).await;
+            let outcomes =
+                futures_util::future::join_all((0..THREADS).map(|thread| run_on(thread, &*op, 0))).await;
             let failures: Vec<_> = outcomes.into_iter().filter_map(|it| it.failure).collect();
             if failures.is_empty() {
                 break;

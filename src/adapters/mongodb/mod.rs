@@ -487,12 +487,12 @@ impl Adapter for MongoAdapter {
             if let Some(lane) = &self.shared.lane {
                 return self.warm_lane_up(lane).await;
             }
-            let filled = tokio::time::timeout(WARM_UP, async {
-                self.client.warm_connection_pool().await;
-                // The driver keeps to itself why connections failed; the next command is told.
-                self.admin(doc! { "ping": 1 }).await
-            });
-            match filled.await {
+            // Where only some connections come up the driver waits for the others for ever. The run begins with what
+            // there is then, as in the other lane.
+            let _ = tokio::time::timeout(WARM_UP, self.client.warm_connection_pool()).await;
+            // The driver keeps to itself why connections failed; the next command is told.
+            let told = tokio::time::timeout(WARM_UP, self.admin(doc! { "ping": 1 }));
+            match told.await {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(error)) => Err(self.unreachable(&error, WARM_UP)),
                 Err(_) => Err(self.not_up_in_time()),

@@ -13,8 +13,8 @@ use crate::wire::MAX_MESSAGE_BYTES;
 use ::mongodb::options::{
     AuthMechanism, ClientOptions, Compressor, Credential, ServerAddress, ServerApi, Tls,
 };
-use bson::spec::BinarySubtype;
 use bson::raw::cstr;
+use bson::spec::BinarySubtype;
 use bson::{Binary, Document, RawDocumentBuf, doc};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -168,7 +168,11 @@ impl Connector {
                 .min(MAX_MESSAGE_BYTES),
         };
         let has_sha256 = texts(&reply, "saslSupportedMechs").contains(&Mechanism::Sha256.name());
-        Ok(Met { has_sha256, begun: reply.get_document("speculativeAuthenticate").ok().cloned(), conversation })
+        Ok(Met {
+            has_sha256,
+            begun: reply.get_document("speculativeAuthenticate").ok().cloned(),
+            conversation,
+        })
     }
 
     async fn authenticate(&self, connection: &mut Connection, met: Met) -> Result<(), Failure> {

@@ -220,7 +220,10 @@ impl Lane {
                     let version = self.topology.version();
                     let turn = tokio::time::timeout_at(deadline.into(), self.connector.gate.acquire());
                     let turn = turn.await.map_err(|_| {
-                        late(&format!("connections to {} that are coming up take their time", way.server.address))
+                        late(&format!(
+                            "connections to {} that are coming up take their time",
+                            way.server.address
+                        ))
                     })?;
                     let Ok(_turn) = turn else { continue };
                     if self.topology.version() != version {
