@@ -1,9 +1,11 @@
 //! Connections that come up against something that turns half of them away, as a limiter of connection rates does.
 
-use super::{LANES, canned, connect, op, run_on};
-use canned::Canned;
+use super::{LANES, canned, connect, ok, op, run_on};
+use canned::{Canned, Reply, connecting};
+use futures_util::future::select;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -88,4 +90,28 @@ async fn connections_that_are_up_survive_when_new_ones_are_turned_away() {
         assert_eq!(proxy.ended.load(SeqCst), 0, "{lane}: a connection that was up was given up");
         adapter.close().await.expect("it closes");
     }
+}
+
+#[tokio::test]
+async fn who_waits_for_a_turn_to_connect_waits_no_longer_than_for_a_server() {
+    let silent = Arc::new(AtomicBool::new(false));
+    let is_silent = Arc::clone(&silent);
+    let server = Canned::scripted(move |_, command| {
+        // The first command of a connection tells of the client.
+        let is_new = command.get("client").is_ok_and(|client| client.is_some());
+        if is_new && is_silent.load(SeqCst) {
+            return Reply::Silence;
+        }
+        connecting(command).unwrap_or_else(ok).into()
+    });
+    let options = "maxConnecting=1&connectTimeoutMS=60000&serverSelectionTimeoutMS=200";
+    let adapter = connect("wire", &format!("{}/?{options}", server.uri()), 2).await;
+    let op = op(&*adapter, "{ insert: {n} }");
+    silent.store(true, SeqCst);
+    let (one, other) = (run_on(0, &*op, 0), run_on(1, &*op, 0));
+    // One of them has its turn, and no answer.
+    let (ended, _) = select(pin!(one), pin!(other)).await.factor_first();
+    let failure = ended.failure.expect("it fails");
+    assert_eq!(failure.name, "ServerSelectionTimeout");
+    assert!(failure.message.contains("coming up"), "{}", failure.message);
 }
