@@ -4,6 +4,7 @@ mod check;
 pub mod eval;
 mod help;
 mod input;
+mod live;
 pub mod looking;
 mod outputs;
 mod plan;
@@ -59,6 +60,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     // A fault of ours is said as one, without a stack that tells a user nothing.
     std::panic::set_hook(Box::new(|info| {
+        live::restore();
         let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
         let what = info.payload_as_str().unwrap_or("no message");
         let what = redact::passwords(what);
@@ -446,6 +448,8 @@ fn run(
         }
     });
     OVER.store(true, Ordering::SeqCst);
+    // What follows is printed, and may wait for a reader.
+    screen.leave();
     let code = conclude(done, command, (started, clock.elapsed()), &screen, &written);
     // Tasks that were given up must not hold the end of the program.
     runtime.shutdown_background();
@@ -503,6 +507,7 @@ fn conclude(
         fail_if: done.conditions.into_iter().map(|(condition, _)| condition).collect(),
         max_rate: done.found.as_ref().and_then(|found| found.rate),
         merged: Vec::new(),
+        ycsb: written.ycsb.clone(),
     };
     if let Some(found) = &done.found {
         screen.found(found);
@@ -540,6 +545,7 @@ async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
         };
         let first = SIGNAL.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if !first || OVER.load(Ordering::SeqCst) {
+            screen.leave();
             std::process::exit(i32::from(code));
         }
         screen.stopped_by(name);

@@ -57,7 +57,7 @@ pub struct Outputs {
 }
 
 /// A report that is written in one piece when the run has ended.
-pub type Whole = Box<dyn Fn(&Run, &Destination) -> Result<(), ReportError>>;
+pub type Whole = fn(&Run, &Destination) -> Result<(), ReportError>;
 
 /// Where the summary goes besides, or instead of, standard output.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,6 +82,7 @@ pub struct Open {
     pub timelines: bool,
     /// What a user should read before the run, a line each.
     pub says: Vec<String>,
+    ycsb: report::ycsb::Form,
 }
 
 impl Outputs {
@@ -93,11 +94,9 @@ impl Outputs {
         for (file, write) in self.whole() {
             whole.push((write, Destination::new(file.clone()).map_err(said)?));
         }
-        let to_stdout = whole.iter().filter(|(_, to)| *to == Destination::Stdout).count();
-        if to_stdout > 1 {
-            return Err(Diagnostic::error("only one report can go to standard output")
-                .help("give the others the name of a file"));
-        }
+        let takes_stdout = alone_on_stdout(whole.iter().map(|(_, to)| to))?;
+        let mut files: Vec<PathBuf> =
+            whole.iter().filter_map(|(_, to)| to.path()).map(PathBuf::from).collect();
         let mut growing: Vec<Box<dyn Export>> = Vec::new();
         for (option, texts, form) in [
             ("--log-histograms", &self.log_histograms, Form::Histograms),
@@ -108,6 +107,7 @@ impl Outputs {
                     Diagnostic::error(format!("`{option} {text}`: {why}"))
                         .help(format!("{option} times.log:.*_servicetime:1s"))
                 })?;
+                files.push(spec.file.clone());
                 growing.push(Box::new(IntervalLog::create(spec, form, &session, started).map_err(said)?));
             }
         }
@@ -150,15 +150,18 @@ impl Outputs {
         };
         let logs = logs.unwrap_or(Path::new(".")).to_string_lossy();
         let summaries = summaries(self.report_summary_to.as_deref().unwrap_or(""), &logs, &session)?;
+        files.extend(summaries.files.iter().map(|(file, _)| file.clone()));
+        one_file_each(files.iter().map(PathBuf::as_path))?;
         Ok((
             Open {
                 growing,
                 whole,
                 summaries,
                 log,
-                takes_stdout: to_stdout > 0,
+                takes_stdout,
                 timelines: self.report_json_to.is_some(),
                 says,
+                ycsb: self.ycsb.clone(),
             },
             notices,
         ))
@@ -178,13 +181,41 @@ impl Outputs {
 
     /// The reports that are asked for and written in one piece.
     pub fn whole(&self) -> Vec<(&OsString, Whole)> {
-        let form = self.ycsb.clone();
         let all: [(&Option<OsString>, Whole); 3] = [
-            (&self.report_json_to, Box::new(report::json::write)),
-            (&self.report_html_to, Box::new(report::html::write)),
-            (&self.report_ycsb_to, Box::new(move |run, to| report::ycsb::write(run, &form, to))),
+            (&self.report_json_to, report::json::write),
+            (&self.report_html_to, report::html::write),
+            (&self.report_ycsb_to, report::ycsb::write),
         ];
         all.into_iter().filter_map(|(file, write)| Some((file.as_ref()?, write))).collect()
+    }
+
+    /// The reports of runs that have ended: what is asked for of one that took `elapsed`, and where it goes.
+    pub fn later(&self, elapsed: Duration) -> Result<Vec<(Whole, Destination)>, Diagnostic> {
+        let mut all: Vec<(Whole, Destination)> = Vec::new();
+        for (file, write) in self.whole() {
+            all.push((write, Destination::new(file.clone()).map_err(said)?));
+        }
+        for (target, after) in summary_targets(self.report_summary_to.as_deref().unwrap_or(""))? {
+            let to = match target {
+                SummaryTo::Stdout => Destination::Stdout,
+                SummaryTo::Stderr => {
+                    return Err(Diagnostic::error("`--report-summary-to stderr` is for runs")
+                        .help("stdout, or the name of a file"));
+                }
+                SummaryTo::File(file) if file.contains("_SESSION_") || file.contains("_LOGS_") => {
+                    return Err(Diagnostic::error(format!(
+                        "`--report-summary-to {file}`: a result that is read has no session and no logs"
+                    )));
+                }
+                SummaryTo::File(file) => Destination::new(file).map_err(said)?,
+            };
+            if after.is_zero() || elapsed > after {
+                all.push((report::summary::write, to));
+            }
+        }
+        alone_on_stdout(all.iter().map(|(_, to)| to))?;
+        one_file_each(all.iter().filter_map(|(_, to)| to.path()))?;
+        Ok(all)
     }
 
     fn session(&self, started: SystemTime) -> Result<String, Diagnostic> {
@@ -194,6 +225,27 @@ impl Outputs {
                 Err(Diagnostic::error(format!("`--session-name {name}` is not the name of a file")))
             }
             Some(name) => Ok(name.clone()),
+        }
+    }
+}
+
+/// Whether one of them is standard output, which takes no second one.
+fn alone_on_stdout<'a>(all: impl Iterator<Item = &'a Destination>) -> Result<bool, Diagnostic> {
+    match all.filter(|to| **to == Destination::Stdout).count() {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Diagnostic::error("only one report can go to standard output")
+            .help("give the others the name of a file")),
+    }
+}
+
+/// The second report that is written to a file takes the place of the first.
+fn one_file_each<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Diagnostic> {
+    match report::same_file(files) {
+        None => Ok(()),
+        Some(file) => {
+            let twice = format!("two reports would be written to {}", file.display());
+            Err(Diagnostic::error(twice).help("give each a file of its own"))
         }
     }
 }
@@ -216,9 +268,16 @@ fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// `stdout:60,_LOGS_/_SESSION_.summary`.
-fn summaries(text: &str, logs: &str, session: &str) -> Result<Summaries, Diagnostic> {
-    let mut summaries = Summaries::default();
+/// A target of the summary, as it is named: `stdout`, `stderr`, the name of a file.
+enum SummaryTo<'a> {
+    Stdout,
+    Stderr,
+    File(&'a str),
+}
+
+/// The targets of `stdout:60,_LOGS_/_SESSION_.summary`, each with the time that a run must be longer than.
+fn summary_targets(text: &str) -> Result<Vec<(SummaryTo<'_>, Duration)>, Diagnostic> {
+    let mut targets = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (target, after) = match part.rsplit_once(':') {
             Some((target, "0")) => (target, Duration::ZERO),
@@ -231,13 +290,27 @@ fn summaries(text: &str, logs: &str, session: &str) -> Result<Summaries, Diagnos
             }
             None => (part, Duration::ZERO),
         };
+        let target = match target {
+            "stdout" | "console" => SummaryTo::Stdout,
+            "stderr" => SummaryTo::Stderr,
+            "" => return Err(Diagnostic::error(format!("`--report-summary-to {part}` names no target"))),
+            file => SummaryTo::File(file),
+        };
+        targets.push((target, after));
+    }
+    Ok(targets)
+}
+
+/// Where the summary of a run goes.
+fn summaries(text: &str, logs: &str, session: &str) -> Result<Summaries, Diagnostic> {
+    let mut summaries = Summaries::default();
+    for (target, after) in summary_targets(text)? {
         match target {
-            "stdout" | "console" | "stderr" => {
-                summaries.to_stderr = target == "stderr";
+            SummaryTo::Stdout | SummaryTo::Stderr => {
+                summaries.to_stderr = matches!(target, SummaryTo::Stderr);
                 summaries.after = Some(after).filter(|after| !after.is_zero());
             }
-            "" => return Err(Diagnostic::error(format!("`--report-summary-to {part}` names no target"))),
-            file => {
+            SummaryTo::File(file) => {
                 let file = file.replace("_LOGS_", logs).replace("_SESSION_", session);
                 match Destination::new(&file).map_err(said)? {
                     Destination::File(file) => summaries.files.push((file, after)),
@@ -253,6 +326,14 @@ impl Open {
     /// What is written in one piece: the errors, and the files that were written.
     pub fn write(whole: &Written, run: &Run) -> (Vec<ReportError>, Vec<PathBuf>) {
         let (mut errors, mut files) = (Vec::new(), Vec::new());
+        if whole.whole.is_empty() && whole.summaries.is_empty() {
+            return (errors, files);
+        }
+        // What `nbrs report` will make of the result file must equal what is made now.
+        let run = &match report::json::told(run) {
+            Ok(run) => run,
+            Err(error) => return (vec![error], files),
+        };
         let mut note = |result: Result<(), ReportError>, to: &Destination| match result {
             Ok(()) => files.extend(to.path().map(Path::to_owned)),
             Err(error) => errors.push(error),
@@ -274,6 +355,7 @@ impl Open {
         Written {
             whole: std::mem::take(&mut self.whole),
             summaries: std::mem::take(&mut self.summaries.files),
+            ycsb: self.ycsb.clone(),
         }
     }
 }
@@ -282,6 +364,8 @@ impl Open {
 pub struct Written {
     whole: Vec<(Whole, Destination)>,
     summaries: Vec<(PathBuf, Duration)>,
+    /// How YCSB's text tells latencies.
+    pub ycsb: report::ycsb::Form,
 }
 
 #[cfg(test)]

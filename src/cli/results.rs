@@ -1,10 +1,9 @@
 //! `nbrs compare`, `merge` and `report`: what is made of result files that runs have left.
 
-use super::outputs::Whole;
 use super::words::Options;
-use super::{exit, screen, tell, written};
+use super::{exit, refused, screen, tell, written};
 use crate::redact;
-use crate::report::compare::Comparison;
+use crate::report::compare::{Comparison, Verdict, noise};
 use crate::report::figures::Figures;
 use crate::report::{self, Activity, Destination, ReportError, Run, html, json};
 use crate::session::condition::{Condition, Subject};
@@ -12,6 +11,7 @@ use crate::span::Diagnostic;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 fn said(error: &ReportError) -> u8 {
     tell(&[Diagnostic::error(error.to_string())]);
@@ -61,28 +61,39 @@ fn compared(options: &Options, a: &str, b: &str) -> Result<(String, Vec<Diagnost
     let comparison = Comparison::of([a, b], &first, &second);
     if let Some(page) = &page {
         html::write_comparison(&comparison, page).map_err(error)?;
+        name(&page.path().into_iter().collect::<Vec<_>>());
     }
-    let mut holding = Vec::new();
+    let (mut holding, mut told) = (Vec::new(), Vec::new());
     for condition in &conditions {
         for activity in &second.activities {
-            let before = first.activities.iter().find(|other| other.alias == activity.alias);
-            let (figures, before_figures) = (Figures::of(activity), before.map(Figures::of));
+            let before_activity = first.activities.iter().find(|other| other.alias == activity.alias);
+            let (figures, before_figures) = (Figures::of(activity), before_activity.map(Figures::of));
             let subject = subject(activity, &figures);
-            let before = before
+            let before = before_activity
                 .zip(before_figures.as_ref())
                 .map(|(activity, figures)| self::subject(activity, figures));
             let found = condition.find_in(&subject, before.as_ref());
-            if let Some(finding) = found.filter(|finding| finding.holds) {
-                let what = format!(
-                    "--fail-if '{}' holds: {} has {} in {b}",
-                    condition.text,
-                    finding.of,
-                    screen::measured(&finding)
-                );
-                holding.push(Diagnostic::error(what));
+            let Some(finding) = found.filter(|finding| finding.holds) else { continue };
+            let has = format!("{} has {} in {b}", finding.of, screen::measured(&finding));
+            // A figure of a whole run that changed says nothing where intervals of one run differ as much.
+            let verdict = match condition.sampling().filter(|_| condition.is_change()).zip(before_activity) {
+                Some((sampling, before)) => {
+                    noise(before, activity, |op| condition.is_on(&activity.alias, op), sampling)
+                }
+                None => Verdict::Untold,
+            };
+            let holds = Diagnostic::error(format!("--fail-if '{}' holds: {has}", condition.text));
+            match verdict {
+                Verdict::Noise => told.push(
+                    Diagnostic::warning(format!("--fail-if '{}' does not hold: {has}", condition.text))
+                        .help(format!("that is {}", verdict.text())),
+                ),
+                Verdict::TooFew => holding.push(holds.help(format!("there are {}", verdict.text()))),
+                Verdict::Differs | Verdict::Untold => holding.push(holds),
             }
         }
     }
+    tell(&told);
     // A page on standard output is alone there.
     let text = if page == Some(Destination::Stdout) { String::new() } else { comparison.text() };
     Ok((text, holding))
@@ -102,10 +113,10 @@ fn subject<'a>(activity: &'a Activity, figures: &Figures) -> Subject<'a> {
 
 /// `nbrs merge PATH…`: files, and folders of files.
 pub fn merge(options: &Options, paths: &[String], args: &[OsString]) -> u8 {
-    let to = match outputs(options) {
-        Ok(to) => to,
-        Err(error) => return said(&error),
-    };
+    // What cannot be written is said before anything is read.
+    if let Err(error) = options.outputs.later(Duration::ZERO) {
+        return refused(error);
+    }
     let mut runs = Vec::new();
     for path in paths {
         let files = match files_of(Path::new(path)) {
@@ -121,7 +132,7 @@ pub fn merge(options: &Options, paths: &[String], args: &[OsString]) -> u8 {
     }
     let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     match report::merge::merge(runs, redact::command_line(&words)) {
-        Ok(run) => write(&run, to),
+        Ok(run) => write(options, &run),
         Err(why) => said(&ReportError::Other(format!("these runs cannot be merged: {why}"))),
     }
 }
@@ -145,27 +156,34 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, ReportError> {
 
 /// `nbrs report RESULT.json`.
 pub fn report(options: &Options, file: &str) -> u8 {
-    match outputs(options).and_then(|to| Ok((json::read(Path::new(file))?, to))) {
-        Ok((run, to)) => write(&run, to),
+    match json::read(Path::new(file)) {
+        Ok(run) => write(options, &run),
         Err(error) => said(&error),
     }
 }
 
-/// Where the reports go that are asked for.
-fn outputs(options: &Options) -> Result<Vec<(Whole, Destination)>, ReportError> {
-    options
-        .outputs
-        .whole()
-        .into_iter()
-        .map(|(file, write)| Ok((write, Destination::new(file.clone())?)))
-        .collect()
-}
-
-fn write(run: &Run, to: Vec<(Whole, Destination)>) -> u8 {
-    for (write, to) in to {
-        if let Err(error) = write(run, &to) {
-            return said(&error);
+/// Writes the reports that are asked for; those that cannot be written keep no other from it.
+fn write(options: &Options, run: &Run) -> u8 {
+    let to = match options.outputs.later(run.elapsed) {
+        Ok(to) => to,
+        Err(error) => return refused(error),
+    };
+    let (mut files, mut code) = (Vec::new(), exit::DONE);
+    for (write, to) in &to {
+        match write(run, to) {
+            Ok(()) => files.extend(to.path()),
+            Err(error) => code = said(&error),
         }
     }
-    exit::DONE
+    name(&files);
+    code
+}
+
+/// Says which files there are now.
+fn name(files: &[&Path]) {
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    if !files.is_empty() {
+        // A closed stderr leaves nobody to tell.
+        let _ = writeln!(std::io::stderr(), "written: {}", files.join(", "));
+    }
 }

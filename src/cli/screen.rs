@@ -1,11 +1,13 @@
 //! What a person sees of a run: header, bar or progress lines, notices, summaries. Turns what the session
 //! tells into the report's plain data; the report turns that into text.
 
+use super::live::LiveView;
 use super::outputs::{Open, Summaries};
 use super::words::ProgressMode;
 use crate::engine::{Behind, Ended, Progress, Stall};
 use crate::metrics::Frame;
 use crate::redact;
+use crate::report::live::{Begun, Now};
 use crate::report::{
     self, Bar, Bars, Closed, Exports, Interval, Logbook, ReportError, Source, Standing, wording, ycsb,
 };
@@ -47,9 +49,35 @@ struct State {
     held: String,
 }
 
+/// Where lines for people go: above the bars, or to the live view while there is one.
+#[derive(Clone)]
+struct Lines {
+    bars: Bars,
+    live: Option<Arc<LiveView>>,
+}
+
+impl Lines {
+    fn println(&self, text: &str) {
+        if !self.live.as_ref().is_some_and(|live| live.println(text)) {
+            self.bars.println(text);
+        }
+    }
+
+    /// To standard output.
+    fn print(&self, text: &str) -> std::io::Result<()> {
+        if self.live.as_ref().is_some_and(|live| live.print(text)) {
+            return Ok(());
+        }
+        self.bars.suspend(|| {
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        })
+    }
+}
+
 /// The screen of one run.
 pub struct Screen {
-    bars: Bars,
+    lines: Lines,
     mode: Mode,
     color: bool,
     /// Summaries go to stderr: an op, or the JSON result, has stdout for itself.
@@ -65,10 +93,18 @@ pub struct Screen {
     stopped_by: Mutex<Option<String>>,
 }
 
+#[derive(Clone, Copy)]
 enum Mode {
     Bar,
-    Lines { every: Duration, asked: bool },
-    Ycsb { every: Duration },
+    /// The whole terminal; a line per interval once it was given back.
+    Live,
+    Lines {
+        every: Duration,
+        asked: bool,
+    },
+    Ycsb {
+        every: Duration,
+    },
     None,
 }
 
@@ -81,22 +117,30 @@ impl Screen {
     /// The screen of a run of `command`, with the reports that it asks for.
     pub fn new(progress: ProgressMode, outputs: Open, command: &str) -> Result<Screen, ReportError> {
         let terminal = std::io::stderr().is_terminal();
-        let mode = match progress {
+        let (live, none) = match (progress == ProgressMode::Live).then(LiveView::start) {
+            None => (None, None),
+            Some(Ok(live)) => (Some(Arc::new(live)), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        let plain = if none.is_some() { ProgressMode::Default } else { progress };
+        let mode = match plain {
             ProgressMode::Default if terminal => Mode::Bar,
             ProgressMode::Default => Mode::Lines { every: DEFAULT_INTERVAL, asked: false },
             ProgressMode::Bar => Mode::Bar,
+            ProgressMode::Live => Mode::Live,
             ProgressMode::Lines(every) => Mode::Lines { every, asked: true },
             ProgressMode::Ycsb(every) => Mode::Ycsb { every },
             ProgressMode::None => Mode::None,
         };
         let bars = if matches!(mode, Mode::Bar) { Bars::stderr() } else { Bars::hidden() };
         let color = super::use_color();
-        let above = bars.clone();
+        let lines = Lines { bars, live };
+        let told = lines.clone();
         let exports = Exports::start(outputs.growing, outputs.timelines, move |error| {
-            above.println(Diagnostic::error(error.to_string()).render(color).trim_end());
+            told.println(Diagnostic::error(error.to_string()).render(color).trim_end());
         })?;
         let screen = Screen {
-            bars,
+            lines,
             mode,
             color,
             summary_to_stderr: AtomicBool::new(outputs.takes_stdout || outputs.summaries.to_stderr),
@@ -108,8 +152,26 @@ impl Screen {
             stopped_by: Mutex::default(),
         };
         screen.log(command);
+        if let Some(why) = none {
+            let instead = if terminal { "the bar is" } else { "progress lines are" };
+            screen.tell(
+                &Diagnostic::warning(format!("there is no live view: {why}")).help(format!(
+                    "{instead} shown instead; `--progress console:1s` asks for a line a second"
+                )),
+            );
+        }
         outputs.says.iter().for_each(|line| screen.say(line));
         Ok(screen)
+    }
+
+    /// How progress is shown now.
+    fn mode(&self) -> Mode {
+        match (self.mode, &self.lines.live) {
+            (Mode::Live, Some(live)) if live.is_over() => {
+                Mode::Lines { every: DEFAULT_INTERVAL, asked: false }
+            }
+            (mode, _) => mode,
+        }
     }
 
     fn log(&self, text: &str) {
@@ -122,13 +184,13 @@ impl Screen {
     fn say(&self, text: &str) {
         let text = text.trim_end_matches('\n');
         self.log(text);
-        self.bars.println(text);
+        self.lines.println(text);
     }
 
     /// Says what happened, on stderr and in the log.
     pub fn tell(&self, diagnostic: &Diagnostic) {
         self.log(redact::passwords(diagnostic.render(false).trim_end()).as_ref());
-        self.bars.println(redact::passwords(diagnostic.render(self.color).trim_end()).as_ref());
+        self.lines.println(redact::passwords(diagnostic.render(self.color).trim_end()).as_ref());
     }
 
     /// Puts into the log what ended the session, which is told elsewhere.
@@ -139,6 +201,13 @@ impl Screen {
     /// Waits until the reports that grow are written.
     pub fn close_exports(&self, run: &Arc<report::Run>) -> Closed {
         lock(&self.exports).take().map(|exports| exports.close(Arc::clone(run))).unwrap_or_default()
+    }
+
+    /// Gives the terminal back where the live view has it, and prints what waited for that.
+    pub fn leave(&self) {
+        if let Some(Err(error)) = self.lines.live.as_ref().map(|live| live.finish()) {
+            lock(&self.state).stdout_error.get_or_insert(error);
+        }
     }
 
     /// Remembers what stopped the run, for the summaries that follow.
@@ -171,7 +240,7 @@ impl Screen {
         };
         if !files.is_empty() {
             let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            self.bars.println(&format!("written: {}", files.join(", ")));
+            self.lines.println(&format!("written: {}", files.join(", ")));
         }
         error.map_or(Ok(()), Err)
     }
@@ -208,14 +277,10 @@ impl Screen {
 
     fn print_summary(&self, text: &str) {
         if self.summary_to_stderr.load(Ordering::Relaxed) {
-            self.bars.println(text.trim_end_matches('\n'));
+            self.lines.println(text.trim_end_matches('\n'));
             return;
         }
-        let written = self.bars.suspend(|| {
-            let mut out = std::io::stdout().lock();
-            out.write_all(text.as_bytes()).and_then(|()| out.flush())
-        });
-        if let Err(error) = written {
+        if let Err(error) = self.lines.print(text) {
             lock(&self.state).stdout_error.get_or_insert(error);
         }
     }
@@ -359,6 +424,14 @@ impl View for Screen {
 
     fn stdout_is_taken(&self) {
         self.summary_to_stderr.store(true, Ordering::Relaxed);
+        let live = self.lines.live.as_ref().filter(|live| !live.is_over());
+        if live.is_some() && std::io::stdout().is_terminal() {
+            self.leave();
+            self.tell(
+                &Diagnostic::warning("there is no live view: an op of this run writes to the terminal")
+                    .help("with standard output in a file there is one: `> FILE`"),
+            );
+        }
     }
 
     fn begin(&self, head: &Head) {
@@ -368,13 +441,13 @@ impl View for Screen {
         state.target = Some(header.target);
         self.say(&text);
         let total = total_of(head, (head.cycles.end - head.cycles.start).saturating_mul(head.recycles));
-        let bar = matches!(self.mode, Mode::Bar).then(|| self.bars.add(&head.alias, total));
-        let every = match self.mode {
+        let bar = matches!(self.mode(), Mode::Bar).then(|| self.lines.bars.add(&head.alias, total));
+        let every = match self.mode() {
             Mode::Lines { every, .. } | Mode::Ycsb { every } => every,
-            Mode::Bar | Mode::None => DEFAULT_INTERVAL,
+            Mode::Bar | Mode::Live | Mode::None => DEFAULT_INTERVAL,
         };
         let names: Vec<String> = head.ops.iter().map(|op| op.name.clone()).collect();
-        let status = match self.mode {
+        let status = match self.mode() {
             Mode::Ycsb { every } => {
                 let called = |op: &HeadOp| op.report_as.clone().unwrap_or_else(|| op.name.clone());
                 let names = head.ops.iter().map(called).collect();
@@ -401,6 +474,16 @@ impl View for Screen {
                 offset: self.clock.elapsed(),
             });
         }
+        if let Some(live) = &self.lines.live {
+            let each = if head.rate.is_some_and(|rate| rate.each_thread) { head.threads as f64 } else { 1.0 };
+            live.begin(Begun {
+                id: head.id,
+                alias: head.alias.clone(),
+                ops: head.ops.iter().map(|op| op.name.clone()).collect(),
+                threads: head.threads as u64,
+                target: head.rate.map(|rate| rate.per_second * each),
+            });
+        }
         let now = Instant::now();
         let shown = Shown {
             bar,
@@ -417,10 +500,18 @@ impl View for Screen {
     fn progress(&self, head: &Head, progress: Progress) {
         let mut state = lock(&self.state);
         let Some(shown) = state.shown.get_mut(&head.id) else { return };
+        if let Some(live) = &self.lines.live {
+            let now = Now {
+                standing: standing(head, &progress),
+                errors: progress.errors,
+                backlog: progress.backlog,
+            };
+            live.progress(head.id, now);
+        }
         if let Some(bar) = &shown.bar {
             bar.update(progress.cycles_done, &shown.interval, progress.errors);
         }
-        if let Mode::Lines { every, .. } = self.mode
+        if let Mode::Lines { every, .. } = self.mode()
             && Instant::now() >= shown.next_line
         {
             shown.next_line += every;
@@ -439,6 +530,9 @@ impl View for Screen {
             }
         }
         drop(state);
+        if let Some(live) = &self.lines.live {
+            live.frame(head.id, frame);
+        }
         if let Some(exports) = lock(&self.exports).as_ref() {
             exports.frame(head.id, frame);
         }
@@ -533,10 +627,16 @@ impl View for Screen {
         if let Some(exports) = lock(&self.exports).as_ref() {
             exports.end(finished.head.id);
         }
+        if let Some(live) = &self.lines.live {
+            let result = &finished.result;
+            let done = result.cycles_done + result.cycles_before;
+            let total = total_of(&finished.head, result.cycles_asked);
+            live.end(finished.head.id, Standing { total, done, in_flight: 0 });
+        }
         if let Some(bar) = shown.as_ref().and_then(|shown| shown.bar.as_ref()) {
             bar.finish();
         }
-        if let Mode::Lines { asked, .. } = self.mode
+        if let Mode::Lines { asked, .. } = self.mode()
             && (asked || shown.is_some_and(|shown| shown.lines > 0))
         {
             let result = &finished.result;

@@ -126,16 +126,18 @@ pub static VERBS: &[Verb] = &[
     },
     Verb {
         name: "merge",
-        usage: &["PATH… [--report-json-to FILE] [--report-html-to FILE]"],
+        usage: &[
+            "PATH… [--report-json-to FILE] [--report-html-to FILE] [--report-ycsb-to FILE] [--report-summary-to FILE]",
+        ],
         about: "make one result of those of several processes; a PATH is a result or a folder of them",
-        options: &["report_json_to", "report_html_to", "argsfile"],
+        options: &["report_json_to", "report_html_to", "report_ycsb_to", "report_summary_to", "argsfile"],
         example: "nbrs merge part-1.json part-2.json --report-json-to whole.json --report-html-to whole.html",
     },
     Verb {
         name: "report",
-        usage: &["RESULT.json --report-html-to FILE"],
-        about: "make a page of a result",
-        options: &["report_html_to", "argsfile"],
+        usage: &["RESULT.json [--report-html-to FILE] [--report-ycsb-to FILE] [--report-summary-to FILE]"],
+        about: "make reports of a result, as the run itself would have made them",
+        options: &["report_json_to", "report_html_to", "report_ycsb_to", "report_summary_to", "argsfile"],
         example: "nbrs report result.json --report-html-to result.html",
     },
     Verb {

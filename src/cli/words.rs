@@ -92,7 +92,8 @@ pub struct Options {
     /// A step that fails does not keep the steps after it from running
     #[arg(long, help_heading = "Running")]
     pub keep_going: bool,
-    /// `bar`, `console:1s` (a line per interval), `ycsb:10s` (YCSB's status lines) or `none`
+    /// `bar`, `tui` (the whole terminal), `console:1s` (a line per interval), `ycsb:10s` (YCSB's status lines) or
+    /// `none`
     #[arg(long, value_name = "MODE", help_heading = "Running")]
     pub progress: Option<String>,
     #[command(flatten)]
@@ -145,6 +146,8 @@ pub enum ProgressMode {
     /// A live bar where stderr is a terminal, else a line every ten seconds.
     Default,
     Bar,
+    /// The whole terminal.
+    Live,
     /// A line per interval.
     Lines(Duration),
     /// A status line of YCSB's per interval.
@@ -463,7 +466,9 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
                 .help("nbrs compare A.json B.json, each made by --report-json-to")
                 .into()),
         },
-        "merge" | "report" if options.outputs.whole().is_empty() => {
+        "merge" | "report"
+            if options.outputs.whole().is_empty() && options.outputs.report_summary_to.is_none() =>
+        {
             Err(Diagnostic::error(format!("`{first}` has nothing to write"))
                 .help(format!("nbrs {first} RESULT.json --report-html-to result.html"))
                 .into())
@@ -629,7 +634,8 @@ pub(super) fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnost
     let (mode, interval) =
         text.split_once(':').map_or((text, None), |(mode, interval)| (mode, Some(interval)));
     let wrong = |why: String| {
-        Diagnostic::error(format!("`--progress {text}`: {why}")).help("bar, console:1s, ycsb:10s or none")
+        Diagnostic::error(format!("`--progress {text}`: {why}"))
+            .help("bar, tui, console:1s, ycsb:10s or none")
     };
     let every = |interval: &str| match crate::units::duration(interval) {
         Ok(every) if every < Duration::from_millis(100) => {
@@ -643,8 +649,8 @@ pub(super) fn progress_mode(text: Option<&str>) -> Result<ProgressMode, Diagnost
         ("ycsb", interval) => Ok(ProgressMode::Ycsb(every(interval.unwrap_or("10s"))?)),
         ("bar", None) => Ok(ProgressMode::Bar),
         ("none", None) => Ok(ProgressMode::None),
-        ("tui", None) => Err(wrong("this version of nbrs has no live view".to_owned())),
-        ("bar" | "none", Some(_)) => Err(wrong(format!("`{mode}` takes no interval"))),
+        ("tui", None) => Ok(ProgressMode::Live),
+        ("bar" | "none" | "tui", Some(_)) => Err(wrong(format!("`{mode}` takes no interval"))),
         _ => Err(wrong(format!("there is no mode `{mode}`"))),
     }
 }
@@ -853,7 +859,7 @@ mod tests {
             ("findmax --keep p99<5ms --hold 1ms cycles=5", "`--hold 1ms`"),
             ("run workload=w --keep p99<5ms", "`--keep` has no meaning for run"),
             ("run workload=w --report-graphite-to x:1", "no option `--report-graphite-to`"),
-            ("run workload=w --progress tui", "no live view"),
+            ("run workload=w --progress tui:1s", "`tui` takes no interval"),
             ("run workload=w --progress sometimes", "no mode"),
             ("await", "needs an alias"),
             ("waitmillis soon", "not a number"),

@@ -294,6 +294,17 @@ impl Frame {
     }
 }
 
+/// A figure of which each interval of a run has one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sampling {
+    Rate,
+    /// A quantile of service time, or of response time.
+    Time {
+        response: bool,
+        quantile: f64,
+    },
+}
+
 /// The part of a run that was not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WarmUp {

@@ -9,7 +9,7 @@
 use super::figures::{Figures, OpFigures, Times};
 use super::series::{Sample, samples};
 use super::{Activity, Run, wording};
-use crate::metrics::Quantiles;
+use crate::metrics::{Quantiles, Sampling};
 use std::fmt::Write as _;
 
 /// What the intervals of a run say of one figure.
@@ -212,6 +212,46 @@ fn rows(a: &Side, b: &Side) -> Vec<Row> {
         rows.push(row("errors", (a.failed(), b.failed()), Verdict::Untold, wording::percent));
     }
     rows.into_iter().flatten().collect()
+}
+
+/// Whether a figure differs by more than noise in any of the ops (`which`) that two runs of an activity share.
+pub fn noise(a: &Activity, b: &Activity, which: impl Fn(&str) -> bool, sampling: Sampling) -> Verdict {
+    let part: fn(&Quantiles) -> u64 = match sampling {
+        Sampling::Rate => |_| 0,
+        Sampling::Time { quantile: 0.5, .. } => |times| times.p50,
+        Sampling::Time { quantile: 0.95, .. } => |times| times.p95,
+        Sampling::Time { quantile: 0.99, .. } => |times| times.p99,
+        Sampling::Time { .. } => return Verdict::Untold,
+    };
+    let values = |activity: &Activity, op: usize| -> Vec<f64> {
+        let samples = samples(&activity.series, Some(op));
+        match sampling {
+            Sampling::Rate => {
+                let cycles = |sample: &Sample| (sample.ok + sample.errors) as f64 / (sample.to - sample.from);
+                samples.iter().map(cycles).filter(|rate| rate.is_finite()).collect()
+            }
+            Sampling::Time { response, .. } => {
+                let times = samples
+                    .iter()
+                    .filter_map(|sample| if response { sample.response } else { sample.service });
+                times.map(|times| part(&times) as f64).collect()
+            }
+        }
+    };
+    let mut sum = Verdict::Untold;
+    for (at, op) in a.ops.iter().enumerate().filter(|(_, op)| which(&op.name)) {
+        let Some(there) = b.ops.iter().position(|other| other.name == op.name) else { continue };
+        let (of_a, of_b) = (values(a, at), values(b, there));
+        if of_a.iter().chain(&of_b).all(|value| *value == 0.0) {
+            continue;
+        }
+        sum = match (sum, verdict(&of_a, &of_b)) {
+            (Verdict::Differs, _) | (_, Verdict::Differs) => Verdict::Differs,
+            (Verdict::TooFew, _) | (_, Verdict::TooFew) => Verdict::TooFew,
+            (_, verdict) => verdict,
+        };
+    }
+    sum
 }
 
 fn heading(name: &str, run: &Run) -> Heading {
@@ -423,6 +463,36 @@ pub(super) mod tests {
         assert!(slower.ends_with(Verdict::Differs.text()), "{slower}");
         let short = verdict(noisy(2_000, 100_000, 3), "ok ops/s");
         assert!(short.ends_with(Verdict::TooFew.text()), "{short}");
+    }
+
+    #[test]
+    fn one_op_that_differs_is_enough_and_what_no_interval_has_is_not_told() {
+        let of = |seconds: &[(u64, u64)]| measured(seconds).activities.remove(0);
+        let base = of(&noisy(1_000, 100_000, 30));
+        let told = |other: &Activity, sampling| noise(&base, other, |_| true, sampling);
+        let time = |quantile| Sampling::Time { response: false, quantile };
+        let same = of(&noisy(1_001, 101_000, 30));
+        let slower = of(&noisy(1_001, 150_000, 30));
+        for sampling in [time(0.5), time(0.95), time(0.99)] {
+            assert_eq!(told(&same, sampling), Verdict::Noise, "{sampling:?}");
+            assert_eq!(told(&slower, sampling), Verdict::Differs, "{sampling:?}");
+        }
+        assert_eq!(told(&slower, Sampling::Rate), Verdict::Noise);
+        assert_eq!(told(&of(&noisy(1_100, 100_000, 30)), Sampling::Rate), Verdict::Differs);
+        assert_eq!(told(&of(&noisy(1_100, 100_000, 3)), Sampling::Rate), Verdict::TooFew);
+        // No interval has such a quantile, no response time was measured, no such op is there.
+        assert_eq!(told(&slower, time(0.999)), Verdict::Untold);
+        assert_eq!(told(&slower, Sampling::Time { response: true, quantile: 0.99 }), Verdict::Untold);
+        assert_eq!(noise(&base, &slower, |name| name == "other", time(0.99)), Verdict::Untold);
+        // A second op that is the same does not hide the one that differs.
+        let with_second = |mut activity: Activity| {
+            activity.ops.push(op("b__b"));
+            let more: Vec<Point> = base.series.iter().map(|point| Point { op: 1, ..point.clone() }).collect();
+            activity.series.extend(more);
+            activity
+        };
+        let verdict = noise(&with_second(base.clone()), &with_second(slower), |_| true, time(0.99));
+        assert_eq!(verdict, Verdict::Differs);
     }
 
     #[test]

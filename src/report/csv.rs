@@ -53,8 +53,11 @@ impl Kind {
     }
 }
 
+/// A name, and what it shows.
+type Gauge = (&'static str, fn(&Standing) -> u64);
+
 /// Where an activity stands at the end of an interval, under the reference's names.
-const GAUGES: [(&str, fn(&Standing) -> u64); 5] = [
+const GAUGES: [Gauge; 5] = [
     ("threads", |standing| standing.threads),
     ("ops_pending", |standing| standing.pending),
     ("ops_active", |standing| standing.in_flight),

@@ -218,6 +218,7 @@ pub(crate) mod tests {
             fail_if: Vec::new(),
             max_rate: None,
             merged: Vec::new(),
+            ycsb: crate::report::ycsb::Form::default(),
         }
     }
 

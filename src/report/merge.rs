@@ -9,7 +9,7 @@ use super::timeline::{Cell, Timeline};
 use super::{Activity, Ended, Merged, Op, Run, Status, Target};
 use crate::metrics::{Client, ConnectionPoint, OpStats, Outage, Point, Quantiles, ServerPoint, WarmUp};
 use hdrhistogram::Histogram;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime};
 
 /// The runs of files, as one; `command` is what asked for that.
@@ -77,6 +77,7 @@ pub fn merge(runs: Vec<(String, Run)>, command: String) -> Result<Run, String> {
         merged: parts.collect(),
         activities,
         fail_if,
+        ycsb: runs.first().map(|(_, run)| run.ycsb.clone()).unwrap_or_default(),
         max_rate: None,
     })
 }
@@ -129,7 +130,8 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
     let end = parts.iter().map(|part| part.started + part.elapsed).max().unwrap_or(started);
     let mut ops: Vec<Op> = Vec::new();
     let mut timeline: Option<Timeline> = None;
-    for part in parts {
+    let mut placed: Vec<Placed> = Vec::new();
+    for &part in parts {
         let mut places = Vec::new();
         for op in &part.ops {
             let place = ops.iter().position(|there| there.name == op.name).unwrap_or_else(|| {
@@ -145,6 +147,7 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
             return Err(format!("activity {} has no timeline to merge by", part.alias));
         };
         timeline.get_or_insert_with(|| Timeline::new(part.ops.len(), own.bin())).merge(own, &places)?;
+        placed.push((part, places));
     }
     let warm_up = parts.iter().any(|part| part.warm_up.is_some()).then(|| {
         let counted = |part: &&Activity| part.started + part.warm_up.unwrap_or_default().elapsed;
@@ -156,7 +159,8 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
     let sum = |of: fn(&Activity) -> u64| parts.iter().map(|part| of(part)).sum::<u64>();
     let counted = warm_up.unwrap_or_default().elapsed;
     let series =
-        timeline.as_ref().map(|timeline| series(timeline, ops.len(), started, counted, end)).transpose()?;
+        timeline.as_ref().map(|timeline| series(&placed, timeline, ops.len(), started, counted, end));
+    let series = series.transpose()?;
     Ok(Activity {
         id,
         alias: first.alias.clone(),
@@ -196,9 +200,35 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
     })
 }
 
-/// A point an op and bin: what was counted, and the quantiles of all parts together. Each begins where the one
-/// before ended, the first when the warm-up had ended: what was done in a second without a bin is in the next one.
+/// What each op of a part is of the whole: the part, and the places of its ops.
+type Placed<'a> = (&'a Activity, Vec<usize>);
+
+/// Intervals of a merged series; as in a series that a run makes.
+const MOST_INTERVALS: u64 = 7_200;
+
+/// Since 1970; the moment when an interval of an activity was half over.
+fn middle(activity: &Activity, point: &Point) -> Duration {
+    let middle = activity.started + point.at.saturating_sub(point.length / 2);
+    middle.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+/// Seconds of an interval of a part, as a power of two: its series may have become coarser as it went on.
+fn usual_interval(activity: &Activity) -> u64 {
+    let mut ends: Vec<Duration> = activity.series.iter().map(|point| point.at).collect();
+    ends.sort();
+    ends.dedup();
+    let began = activity.warm_up.unwrap_or_default().elapsed;
+    let Some(last) = ends.last() else { return 1 };
+    let seconds = last.saturating_sub(began).as_secs_f64() / ends.len() as f64;
+    (seconds.round() as u64).clamp(1, 1 << 32).next_power_of_two()
+}
+
+/// A point an op and interval. What was counted is of the interval, which is as long as those of the part with the
+/// longest; the quantiles, which cannot be had from those of parts, are of the bin of the timeline that it lies in.
+/// Each begins where the one before ended, the first when the warm-up had ended: what was done in a second of which
+/// there is nothing is in the next one.
 fn series(
+    parts: &[Placed],
     timeline: &Timeline,
     ops: usize,
     started: SystemTime,
@@ -206,29 +236,45 @@ fn series(
     end: SystemTime,
 ) -> Result<Vec<Point>, String> {
     let second = |n: u64| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(n)).unwrap_or(end);
+    let finest = parts.iter().map(|(part, _)| usual_interval(part)).max().unwrap_or(1);
+    let mut every = finest.min(timeline.bin());
+    let whole = end.duration_since(started).unwrap_or_default().as_secs();
+    while whole / every > MOST_INTERVALS && every < timeline.bin() {
+        every *= 2;
+    }
+    // Where an interval begins → ok ops and errors, by op.
+    let mut intervals: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    for (part, places) in parts {
+        for point in &part.series {
+            let from = middle(part, point).as_secs() / every * every;
+            let counts = intervals.entry(from).or_insert_with(|| vec![(0, 0); ops]);
+            if let Some((ok, errors)) = places.get(point.op).and_then(|place| counts.get_mut(*place)) {
+                *ok += point.ok;
+                *errors += point.errors;
+            }
+        }
+    }
+    let quantiles = |bytes: &[u8]| match bytes {
+        [] => Ok(Quantiles::default()),
+        bytes => unpacked(bytes).map(|histogram: Histogram<u64>| Quantiles::of(&histogram)),
+    };
+    let mut bins: BTreeMap<u64, Vec<[Quantiles; 2]>> = BTreeMap::new();
+    for (from, cells) in timeline.bins() {
+        let of_cell = |cell: &Cell| Ok([quantiles(&cell.service)?, quantiles(&cell.response)?]);
+        bins.insert(from, cells.iter().map(of_cell).collect::<Result<_, String>>()?);
+    }
     let mut points = Vec::new();
     let mut before = counted;
-    let nothing = Cell::default();
-    for (from, cells) in timeline.bins() {
-        let to = second(from + timeline.bin()).min(end);
+    for (from, counts) in intervals {
+        let to = second(from + every).min(end);
         // In whole milliseconds, as a result file has it: what is read from one is drawn as what was written.
         let at = to.duration_since(started).unwrap_or_default().as_millis();
         let at = Duration::from_millis(u64::try_from(at).unwrap_or(u64::MAX)).max(before);
-        for op in 0..ops {
-            let cell = cells.get(op).unwrap_or(&nothing);
-            let quantiles = |bytes: &[u8]| match bytes {
-                [] => Ok(Quantiles::default()),
-                bytes => unpacked(bytes).map(|histogram: Histogram<u64>| Quantiles::of(&histogram)),
-            };
-            points.push(Point {
-                at,
-                length: at.saturating_sub(before),
-                op,
-                ok: cell.ok,
-                errors: cell.errors,
-                service: quantiles(&cell.service)?,
-                response: quantiles(&cell.response)?,
-            });
+        let bin = bins.get(&(from / timeline.bin() * timeline.bin()));
+        for (op, (ok, errors)) in counts.into_iter().enumerate() {
+            let measured = bin.and_then(|bin| bin.get(op)).filter(|_| ok > 0);
+            let [service, response] = measured.copied().unwrap_or_default();
+            points.push(Point { at, length: at.saturating_sub(before), op, ok, errors, service, response });
         }
         before = at;
     }
@@ -330,13 +376,15 @@ mod tests {
             strides: false,
             offset: Duration::ZERO,
         };
-        let (mut builder, mut a) = (Builder::new(1), op("b__a"));
+        let (mut builder, mut a, mut series) = (Builder::new(1), op("b__a"), Vec::new());
         for (second, times) in (0..).zip(seconds) {
             let frame = frame(second * 1_000, 1_000, times);
             a.stats.add(&frame.ops[0]);
             builder.push(&source, &frame).expect("packed");
+            series.extend(frame.points());
         }
         let mut main = activity("main", vec![a]);
+        main.series = series;
         main.started = started;
         main.elapsed = Duration::from_secs(seconds.len() as u64);
         main.cycles_asked = Some(50);
@@ -398,6 +446,30 @@ mod tests {
         // Merged runs can be merged again.
         let three = merged(vec![both, part(9_000, &[vec![1]])]);
         assert_eq!((three.merged.len(), three.activities[0].ops[0].stats.ok), (3, 7));
+    }
+
+    #[test]
+    fn parts_of_many_minutes_are_merged_second_by_second() {
+        // The timeline of so many seconds has bins of several.
+        let seconds: Vec<Vec<u64>> =
+            (0..1_000).map(|second| if second == 500 { vec![9_000_000] } else { vec![1_000; 4] }).collect();
+        let both = merged(vec![part(0, &seconds), part(0, &seconds)]);
+        let main = &both.activities[0];
+        assert!(main.timeline.as_ref().is_some_and(|timeline| timeline.bin() > 1));
+        assert_eq!(main.series.len(), 1_000);
+        for (point, second) in main.series.iter().zip(0..) {
+            assert_eq!((point.at, point.length), (Duration::from_secs(second + 1), Duration::from_secs(1)));
+            assert_eq!(point.ok, if second == 500 { 2 } else { 8 }, "second {second}");
+            // Of the bin that the second lies in.
+            let slow = second / 4 == 500 / 4;
+            assert_eq!(point.service.max > 8_000_000, slow, "second {second}");
+        }
+        // And again, with a part whose intervals are longer.
+        let mut coarse = part(0, &seconds);
+        coarse.activities[0].series.retain(|point| point.at.as_secs() % 2 == 0);
+        let again = merged(vec![both, coarse]);
+        assert_eq!(again.activities[0].series.len(), 500);
+        assert_eq!(again.activities[0].series[0].ok, 20);
     }
 
     #[test]

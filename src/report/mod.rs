@@ -6,6 +6,7 @@
 //! | [`Header`] | the lines before a step starts | [`header`] |
 //! | [`Standing`] | a progress line per interval | [`progress`] |
 //! | [`Interval`] | the live bar | [`bar`] |
+//! | frames, [`Standing`] | the live view | [`live`] |
 //! | [`Activity`] | the summary of a step, and a closing line | [`summary`] |
 //! | [`Run`] | the result file, `nbrs-result/1` | [`json`] |
 //! | frames | `--log-histograms`, `--log-histostats` | [`interval_log`] |
@@ -32,6 +33,7 @@ pub mod header;
 pub mod html;
 pub mod interval_log;
 pub mod json;
+pub mod live;
 pub mod merge;
 mod output;
 mod packed;
@@ -47,7 +49,7 @@ pub mod ycsb;
 pub use bar::{Bar, Bars};
 pub use clock::{More, more_of};
 pub use export::{Closed, Export, Exports, Source, Tell};
-pub use output::{Destination, Growing, Logbook, ReportError};
+pub use output::{Destination, Growing, Logbook, ReportError, same_file};
 pub use progress::{Interval, Standing};
 
 use crate::metrics::{Client, ConnectionPoint, OpStats, Outage, Point, ServerPoint, WarmUp};
@@ -246,6 +248,8 @@ pub struct Run {
     pub max_rate: Option<f64>,
     /// The runs that were merged into this one; empty where it is a run itself.
     pub merged: Vec<Merged>,
+    /// How YCSB's text of it tells latencies.
+    pub ycsb: ycsb::Form,
 }
 
 /// A run that was merged into another.

@@ -1,8 +1,9 @@
 //! Files that appear whole or not at all: written under another name beside their own, put on disk, and then
 //! renamed. A full disk or a closed pipe is an error, never half a report.
 
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{Access, OFlags, access, fcntl_setfl};
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -80,7 +81,26 @@ fn check(path: &Path) -> Result<(), ReportError> {
     if !folder.is_dir() {
         return Err(ReportError::NoFolder { folder: folder.to_owned(), path: path.to_owned() });
     }
-    Ok(())
+    // A file is made beside the one that there may be; what is no file is written to.
+    let written = if is_other(path) { path } else { folder };
+    access(written, Access::WRITE_OK)
+        .map_err(|error| ReportError::File { path: path.to_owned(), source: error.into() })
+}
+
+/// Something that is no file: a device, a pipe.
+fn is_other(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+/// The first of `paths` that leads to the same file as one before it. Devices and pipes take several reports.
+pub fn same_file<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Option<&'a Path> {
+    let mut seen = HashSet::new();
+    paths.into_iter().filter(|path| !is_other(path)).find(|path| {
+        let real = fs::canonicalize(path).or_else(|_| {
+            fs::canonicalize(folder_of(path)).map(|folder| folder.join(path.file_name().unwrap_or_default()))
+        });
+        !seen.insert(real.unwrap_or_else(|_| path.to_path_buf()))
+    })
 }
 
 /// Where `path` is to be written: under which name until it is whole, and under which then. No first name: it is
@@ -363,6 +383,28 @@ mod tests {
         assert!(matches!(Growing::create(&nowhere), Err(ReportError::NoFolder { .. })));
         assert_eq!(Destination::new("-").expect("standard output"), Destination::Stdout);
         assert!(matches!(Destination::new("r.json"), Ok(Destination::File(_))));
+    }
+
+    #[test]
+    fn two_names_of_one_file_are_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).expect("writable");
+        fs::write(folder.path().join("there"), "").expect("writable");
+        let found = |names: [&str; 2]| {
+            let paths = names.map(|name| folder.path().join(name));
+            same_file(paths.iter().map(PathBuf::as_path)).is_some()
+        };
+        assert!(found(["a", "a"]) && found(["a", "inner/../a"]) && found(["there", "inner/../there"]));
+        assert!(!found(["a", "b"]) && !found(["a", "inner/a"]) && !found(["/dev/null", "/dev/null"]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_takes_no_files_is_said_before_the_run() {
+        // Which not even root may write to.
+        let error = Destination::new("/proc/self/r.json").expect_err("no files can be made there");
+        assert!(error.to_string().starts_with("cannot write /proc/self/r.json: "), "{error}");
     }
 
     #[cfg(target_os = "linux")]

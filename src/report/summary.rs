@@ -343,6 +343,7 @@ mod tests {
             fail_if: Vec::new(),
             max_rate: None,
             merged: Vec::new(),
+            ycsb: crate::report::ycsb::Form::default(),
         }
     }
 

@@ -47,8 +47,8 @@ impl Default for Form {
 }
 
 /// Writes the text of `run`, whole or not at all.
-pub fn write(run: &Run, form: &Form, to: &Destination) -> Result<(), ReportError> {
-    to.write(|out| render(run, form, out))
+pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
+    to.write(|out| render(run, &run.ycsb, out))
 }
 
 /// The counted part of an activity.

@@ -12,7 +12,7 @@
 //! alias of an activity; without it a condition is on all ops of each activity together.
 
 use crate::engine::ActivityResult;
-use crate::metrics::OpStats;
+use crate::metrics::{OpStats, Sampling};
 use crate::span::{Diagnostic, nearest};
 use crate::units;
 use hdrhistogram::Histogram;
@@ -255,6 +255,30 @@ impl Condition {
             .help("give cyclerate=, or compare with a number of cycles per second: rate<1000"));
         }
         Ok(())
+    }
+
+    /// Whether it is on the change between two runs.
+    pub fn is_change(&self) -> bool {
+        matches!(self.limit, Limit::Change(_))
+    }
+
+    /// Whether it is on an op of an activity.
+    pub fn is_on(&self, alias: &str, op: &str) -> bool {
+        self.of.as_ref().is_none_or(|of| of == alias || names_op(of, op))
+    }
+
+    /// What intervals know of its figure, if anything.
+    pub fn sampling(&self) -> Option<Sampling> {
+        let response = match self.figure {
+            Figure::Rate { .. } => return Some(Sampling::Rate),
+            Figure::Time(Clock::Service, _) => false,
+            Figure::Time(Clock::Response, _) => true,
+            Figure::Time(..) | Figure::Errors { .. } => return None,
+        };
+        match self.figure {
+            Figure::Time(_, Statistic::Quantile(quantile)) => Some(Sampling::Time { response, quantile }),
+            _ => None,
+        }
     }
 
     /// What it finds in an activity that has ended; `None` where it is not about it, or nothing was measured.

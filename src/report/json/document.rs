@@ -31,6 +31,27 @@ pub struct RunPart {
     /// The runs that were merged into this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedPart>,
+    /// Absent where YCSB's text has its usual form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ycsb: Option<YcsbPart>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct YcsbPart {
+    /// `hdrhistogram`, `histogram`, `timeseries`.
+    pub measurement: Cow<'static, str>,
+    /// Of `histogram`: buckets of a millisecond, and whether each of them is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verbose: bool,
+    /// Of `timeseries`: seconds of an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granularity_s: Option<u64>,
+    /// `op`, `intended`, `both`; absent where that follows from the target rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Cow<'static, str>>,
+    pub percentiles: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,6 +90,9 @@ pub struct ActivityPart {
     pub started: Option<String>,
     /// Since the clock started, the warm-up included.
     pub elapsed_s: f64,
+    /// How long its connections took to close.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closing_s: Option<f64>,
     pub ended: EndedPart,
     pub cycles: CyclesPart,
     pub threads: usize,
@@ -167,6 +191,12 @@ pub struct RatePart {
 #[derive(Serialize, Deserialize)]
 pub struct OpPart {
     pub name: String,
+    /// What it is called in YCSB's text, where not by its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report_as: Option<String>,
+    /// It comes after another op in the same cycle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
     pub ok: u64,
     pub attempted: u64,
     pub errors: BTreeMap<String, u64>,
@@ -265,6 +295,8 @@ pub struct QuantilesPart {
     pub p95: f64,
     pub p99: f64,
     pub max: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,13 +11,14 @@ pub use read::read;
 use super::figures::{Figures, OpFigures, Times};
 use super::packed::{self, Packer};
 use super::timeline::Timeline;
+use super::ycsb::{Form, Intended, Measurement};
 use super::{Activity, Destination, Ended, Merged, Op, ReportError, Run, Target};
 use crate::metrics::{Point, Quantiles};
 use crate::redact;
 use document::{
     ActivityPart, CellPart, ClientPart, ConnectionPart, CyclesPart, Document, EndedPart, ErrorPart,
     HistogramsPart, MergedPart, OpPart, OutagePart, PointPart, QuantilesPart, RatePart, RunPart, ServerPart,
-    TargetPart, TimelinePart, TimesPart, WarmUpPart,
+    TargetPart, TimelinePart, TimesPart, WarmUpPart, YcsbPart,
 };
 use hdrhistogram::Histogram;
 use std::borrow::Cow;
@@ -28,7 +29,10 @@ pub const SCHEMA: &str = "nbrs-result/1";
 
 fn document(run: &Run) -> Result<Document, ReportError> {
     let mut packer = Packer::new();
-    let activities = run.activities.iter().map(|one| activity(one, &mut packer)).collect::<Result<_, _>>()?;
+    // Nothing else shows them.
+    let with_means = matches!(run.ycsb.measurement, Measurement::TimeSeries { .. });
+    let activities = run.activities.iter().map(|one| activity(one, with_means, &mut packer));
+    let activities = activities.collect::<Result<_, _>>()?;
     Ok(Document {
         schema: Cow::Borrowed(SCHEMA),
         run: RunPart {
@@ -41,6 +45,7 @@ fn document(run: &Run) -> Result<Document, ReportError> {
             max_rate: run.max_rate,
             target: run.target.as_ref().map(TargetPart::from),
             merged: run.merged.iter().map(MergedPart::from).collect(),
+            ycsb: (run.ycsb != Form::default()).then(|| YcsbPart::from(&run.ycsb)),
         },
         activities,
     })
@@ -53,6 +58,30 @@ impl From<&Merged> for MergedPart {
             started: rfc3339(merged.started),
             elapsed_s: seconds(merged.elapsed),
             status: Cow::Borrowed(merged.status.word()),
+        }
+    }
+}
+
+impl From<&Form> for YcsbPart {
+    fn from(form: &Form) -> YcsbPart {
+        let part = |word, buckets, verbose, granularity_s| YcsbPart {
+            measurement: Cow::Borrowed(word),
+            buckets,
+            verbose,
+            granularity_s,
+            interval: form.intended.map(|intended| {
+                Cow::Borrowed(match intended {
+                    Intended::Without => "op",
+                    Intended::Only => "intended",
+                    Intended::Both => "both",
+                })
+            }),
+            percentiles: form.percentiles.clone(),
+        };
+        match form.measurement {
+            Measurement::Hdr => part("hdrhistogram", None, false, None),
+            Measurement::Histogram { buckets, verbose } => part("histogram", Some(buckets), verbose, None),
+            Measurement::TimeSeries { seconds } => part("timeseries", None, false, Some(seconds)),
         }
     }
 }
@@ -70,9 +99,10 @@ impl From<&Target> for TargetPart {
     }
 }
 
-fn activity(activity: &Activity, packer: &mut Packer) -> Result<ActivityPart, ReportError> {
+fn activity(activity: &Activity, with_means: bool, packer: &mut Packer) -> Result<ActivityPart, ReportError> {
     let figures = Figures::of(activity);
-    let series = activity.series.iter().filter_map(|point| point_part(point, &figures.ops)).collect();
+    let series =
+        activity.series.iter().filter_map(|point| point_part(point, &figures.ops, with_means)).collect();
     let mut ops = Vec::with_capacity(activity.ops.len());
     for (op, figures) in activity.ops.iter().zip(figures.ops) {
         ops.push(op_part(op, figures, packer)?);
@@ -84,6 +114,7 @@ fn activity(activity: &Activity, packer: &mut Packer) -> Result<ActivityPart, Re
         step: activity.step.clone(),
         started: rfc3339(activity.started),
         elapsed_s: seconds(activity.elapsed),
+        closing_s: activity.closing.map(seconds),
         ended: EndedPart::from(&activity.ended),
         cycles: CyclesPart {
             asked: activity.cycles_asked,
@@ -178,6 +209,8 @@ fn op_part(op: &Op, figures: OpFigures, packer: &mut Packer) -> Result<OpPart, R
         errors: ended.map(|(name, counts)| (name.clone(), counts.ended)).collect(),
         errors_detail: detail.collect(),
         name: figures.name,
+        report_as: op.report_as.clone(),
+        follows: op.follows,
         ok: figures.ok,
         attempted: figures.attempted,
         retries: figures.retries,
@@ -232,7 +265,7 @@ impl From<Times> for TimesPart {
     }
 }
 
-fn point_part(point: &Point, ops: &[OpFigures]) -> Option<PointPart> {
+fn point_part(point: &Point, ops: &[OpFigures], with_means: bool) -> Option<PointPart> {
     let quantiles = |q: &Quantiles| {
         let measured = point.ok > 0 || *q != Quantiles::default();
         measured.then(|| QuantilesPart {
@@ -240,6 +273,7 @@ fn point_part(point: &Point, ops: &[OpFigures]) -> Option<PointPart> {
             p95: micros(q.p95 as f64),
             p99: micros(q.p99 as f64),
             max: micros(q.max as f64),
+            mean: with_means.then(|| micros(q.mean as f64)),
         })
     };
     Some(PointPart {
@@ -299,6 +333,14 @@ fn rfc3339(time: SystemTime) -> Option<String> {
     bson::DateTime::from_system_time(time).try_to_rfc3339_string().ok()
 }
 
+/// `run` as a result file tells it: what is made of this equals what is made of the file later.
+///
+/// # Errors
+/// A histogram that cannot be encoded.
+pub fn told(run: &Run) -> Result<Run, ReportError> {
+    read::run_of(document(run)?).map_err(ReportError::Other)
+}
+
 /// Writes the result of `run` as one JSON text on one line, whole or not at all.
 pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
     let document = document(run)?;
@@ -339,6 +381,7 @@ mod tests {
                 "object" => value.is_object(),
                 "array" => value.is_array(),
                 "string" => value.is_string(),
+                "boolean" => value.is_boolean(),
                 "number" => value.is_number(),
                 "integer" => value.is_u64(),
                 other => panic!("the schema has a type {other} that this test does not know"),
@@ -393,6 +436,7 @@ mod tests {
             fail_if: Vec::new(),
             max_rate: None,
             merged: Vec::new(),
+            ycsb: Form::default(),
         }
     }
 
@@ -426,13 +470,13 @@ mod tests {
                 op: 1,
                 ok: 4,
                 errors: 2,
-                service: Quantiles { p50: 1_500, p95: 1_500, p99: 1_500, max: 1_501, mean: 0 },
+                service: Quantiles { p50: 1_500, p95: 1_500, p99: 1_500, max: 1_501, mean: 1_400 },
                 response: Quantiles {
                     p50: 2_000_000,
                     p95: 2_000_000,
                     p99: 2_000_000,
                     max: 2_000_000,
-                    mean: 0,
+                    mean: 2_000_000,
                 },
             },
             Point {
@@ -516,6 +560,9 @@ mod tests {
     /// A run of which every part is there.
     fn full() -> Run {
         let mut main = main_step();
+        main.ops[1].report_as = Some("INSERT".to_owned());
+        main.ops[1].follows = true;
+        main.closing = Some(Duration::from_micros(1_250));
         main.ops[1].stats.wait.record_n(3, 9).expect("it grows");
         main.ops[1].stats.failed.record(70_000).expect("it grows");
         let failed = main.ops[1].stats.failed.clone();
@@ -569,6 +616,11 @@ mod tests {
         let mut run = run(vec![main, activity("second", vec![op("b__a")])]);
         run.fail_if = vec!["p99>1ms".to_owned()];
         run.max_rate = Some(12.5);
+        run.ycsb = Form {
+            measurement: Measurement::Histogram { buckets: 20, verbose: true },
+            intended: Some(Intended::Only),
+            percentiles: vec![50.0, 99.9],
+        };
         run.merged = vec![Merged {
             command: "nbrs run".to_owned(),
             started: run.started,
@@ -595,6 +647,18 @@ mod tests {
         let read =
             read::run_of(serde_json::from_value(written.clone()).expect("the shape")).expect("a result");
         assert_eq!(unpacked(rendered(&read)), unpacked(written));
+        assert_eq!(read.ycsb, given.ycsb);
+        for form in [
+            Form { measurement: Measurement::TimeSeries { seconds: 2 }, ..Form::default() },
+            Form { intended: Some(Intended::Without), ..Form::default() },
+            Form { intended: Some(Intended::Both), ..Form::default() },
+            Form::default(),
+        ] {
+            let told = told(&Run { ycsb: form.clone(), ..full() }).expect("it is told");
+            let means = matches!(form.measurement, Measurement::TimeSeries { .. });
+            assert_eq!(told.activities[0].series[0].service.mean, if means { 1_400 } else { 0 });
+            assert_eq!(told.ycsb, form);
+        }
         let (read, given) = (&read.activities[0], &given.activities[0]);
         let (of_read, of_given) = (&read.ops[1].stats, &given.ops[1].stats);
         let clocks = |stats: &OpStats| {
@@ -611,11 +675,26 @@ mod tests {
         assert_eq!(clocks(of_read), clocks(of_given));
         assert_eq!((&of_read.timers, &of_read.error_times), (&of_given.timers, &of_given.error_times));
         assert_eq!(
-            (&read.ended, &read.timeline, &read.client),
-            (&given.ended, &given.timeline, &given.client)
+            (&read.ended, &read.timeline, &read.client, read.closing),
+            (&given.ended, &given.timeline, &given.client, given.closing)
+        );
+        let called = |op: &Op| (op.report_as.clone(), op.follows);
+        assert_eq!(
+            read.ops.iter().map(called).collect::<Vec<_>>(),
+            [(None, false), (Some("INSERT".to_owned()), true)]
         );
         // The first point of an op begins where the warm-up ended.
-        assert_eq!(read.series[0], Point { length: Duration::from_millis(500), ..given.series[0].clone() });
+        let first = &given.series[0];
+        let without = |times: Quantiles| Quantiles { mean: 0, ..times };
+        assert_eq!(
+            read.series[0],
+            Point {
+                length: Duration::from_millis(500),
+                service: without(first.service),
+                response: without(first.response),
+                ..first.clone()
+            }
+        );
     }
 
     #[test]
@@ -632,6 +711,10 @@ mod tests {
             ("/run/status", json!("odd"), "`odd` is no status"),
             ("/run/started", json!("yesterday"), "`yesterday` is no time"),
             ("/run/elapsed_s", json!(-1.0), "-1 is no time in seconds"),
+            ("/run/ycsb/measurement", json!("raw"), "`raw` is no form of YCSB's text"),
+            ("/run/ycsb/buckets", json!(0), "is no form of YCSB's text that can be written"),
+            ("/run/ycsb/interval", json!("never"), "`never` is no interval of YCSB's text"),
+            ("/run/ycsb/percentiles/0", json!(101.0), "101 is no percentile"),
             ("/activities/0/elapsed_s", json!(1e300), "activity main: 1"),
             ("/activities/0/ended/by", json!("magic"), "`magic` ends no activity"),
             ("/activities/0/series/0/op", json!("other"), "other is none of its ops"),

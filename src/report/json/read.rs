@@ -2,13 +2,14 @@
 
 use super::document::{
     ActivityPart, ClientPart, Document, EndedPart, OpPart, PointPart, QuantilesPart, TargetPart,
-    TimelinePart, TimesPart,
+    TimelinePart, TimesPart, YcsbPart,
 };
 use super::{SCHEMA, ended_text};
 use crate::metrics::{
     Client, ConnectionPoint, ErrorCounts, OpStats, Outage, Point, Quantiles, ServerPoint, WarmUp,
 };
 use crate::report::timeline::{Cell, Timeline};
+use crate::report::ycsb::{Form, Intended, Measurement};
 use crate::report::{Activity, Ended, Merged, Op, ReportError, Run, Status, Target, packed, wording};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -61,7 +62,38 @@ pub(super) fn run_of(document: Document) -> Result<Run, String> {
         fail_if: run.fail_if,
         max_rate: run.max_rate,
         merged,
+        ycsb: run.ycsb.map_or_else(|| Ok(Form::default()), form)?,
     })
+}
+
+fn form(part: YcsbPart) -> Result<Form, String> {
+    let measurement = match (&*part.measurement, part.buckets, part.granularity_s) {
+        ("hdrhistogram", ..) => Measurement::Hdr,
+        // More than any program would print.
+        ("histogram", Some(buckets @ 1..=10_000_000), _) => {
+            Measurement::Histogram { buckets, verbose: part.verbose }
+        }
+        ("timeseries", _, Some(seconds)) if seconds > 0 => {
+            Measurement::TimeSeries { seconds: count(seconds)? }
+        }
+        (other, ..) => {
+            return Err(format!(
+                "`{}` is no form of YCSB's text that can be written",
+                wording::line(other, 40)
+            ));
+        }
+    };
+    let intended = match part.interval.as_deref() {
+        None => None,
+        Some("op") => Some(Intended::Without),
+        Some("intended") => Some(Intended::Only),
+        Some("both") => Some(Intended::Both),
+        Some(other) => return Err(format!("`{}` is no interval of YCSB's text", wording::line(other, 40))),
+    };
+    if let Some(odd) = part.percentiles.iter().find(|percentile| !(0.0..=100.0).contains(*percentile)) {
+        return Err(format!("{odd} is no percentile"));
+    }
+    Ok(Form { measurement, intended, percentiles: part.percentiles })
 }
 
 fn status(word: &str) -> Result<Status, String> {
@@ -172,7 +204,7 @@ fn activity(id: usize, part: ActivityPart) -> Result<Activity, String> {
         client: client(&part.client)?,
         outages,
         elapsed: time(part.elapsed_s)?,
-        closing: None,
+        closing: part.closing_s.map(time).transpose()?,
         warm_up,
         server,
         connections,
@@ -270,7 +302,7 @@ fn op(part: OpPart) -> Result<Op, String> {
         error_times: by_name(&histograms.errors)?,
         timers: by_name(&histograms.timers)?,
     };
-    Ok(Op { name: part.name, report_as: None, follows: false, stats })
+    Ok(Op { name: part.name, report_as: part.report_as, follows: part.follows, stats })
 }
 
 fn place(places: &HashMap<&str, usize>, op: &str) -> Result<usize, String> {
@@ -289,8 +321,7 @@ fn series(
             p95: nanos(part.p95),
             p99: nanos(part.p99),
             max: nanos(part.max),
-            // The file does not say.
-            mean: 0,
+            mean: part.mean.map_or(0, nanos),
         })
     };
     let mut ends: Vec<Duration> = vec![began; places.len()];

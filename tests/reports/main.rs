@@ -1,6 +1,10 @@
 //! The reports of a run, as their readers meet them: they agree with each other, whatever failed on the way.
 
+mod live;
+mod metrics;
+#[path = "../program/mod.rs"]
 mod program;
+mod results;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,8 +14,6 @@ use program::{Place, Ran, json_lines};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
@@ -340,158 +342,6 @@ fn status_lines_of_ycsb_go_to_stderr() {
     assert!(!ran.stdout.contains(" sec: "), "{}", ran.stdout);
 }
 
-/// The metrics page of a run under way, once ops of it have ended.
-fn scraped(place: &Place) -> String {
-    place.file("my-load.v2.yaml", WORKLOAD);
-    let mut child = place.start(&[
-        "run",
-        "workload=./my-load.v2.yaml",
-        "driver=diag",
-        "alias=x.y-z",
-        "cycles=1000000",
-        "threads=5",
-        "errors=counter",
-        "--metrics-listen=127.0.0.1:0",
-        "--progress=none",
-    ]);
-    let mut stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
-    let mut address = String::new();
-    while address.is_empty() {
-        let mut line = String::new();
-        assert_ne!(stderr.read_line(&mut line).expect("UTF-8"), 0, "no address was said");
-        if let Some((_, rest)) = line.split_once("http://") {
-            address = rest.split('/').next().expect("an address").to_owned();
-        }
-    }
-    let page = loop {
-        let mut stream = TcpStream::connect(&address).expect("it listens");
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: nbrs\r\n\r\n").expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
-        // Before the first second is over all counts are 0.
-        if body.lines().any(|line| line.starts_with("nbrs_errors_total")) {
-            break body.to_owned();
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    };
-    child.kill().expect("it runs");
-    child.wait().expect("it ends");
-    page
-}
-
-#[test]
-fn metrics_can_be_scraped_while_a_run_goes_on() {
-    let place = Place::new();
-    let page = scraped(&place);
-    let labels = r#"activity="x.y-z",op="b__ключи-🗝",workload="./my-load.v2.yaml""#;
-    for name in ["nbrs_ops_ok_total", "nbrs_service_seconds_count", "nbrs_failed_seconds_sum"] {
-        assert!(page.contains(&format!("\n{name}{{{labels}}} ")), "no {name} in {page}");
-    }
-    if let Some(python) = std::env::var_os("NBRS_TEST_PYTHON") {
-        place.file("page.txt", &page);
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/readers/prometheus.py");
-        let samples = read_by(Command::new(python).arg(script).arg(place.path().join("page.txt")));
-        assert_eq!(samples.len(), page.lines().filter(|line| !line.starts_with('#')).count());
-        let error = samples.iter().find(|sample| sample["name"] == "nbrs_errors_total").expect("errors");
-        assert_eq!(error["labels"]["error"], "Busy");
-        assert_eq!(error["labels"]["activity"], "x.y-z");
-        assert!(samples.iter().any(|s| s["labels"]["op"] == "b__ключи-🗝"), "{samples:?}");
-    } else {
-        println!("skipped: NBRS_TEST_PYTHON is not set");
-    }
-}
-
-/// What a gateway gets of a run that pushes to its path `path`: each request whole.
-fn pushed(path: &str, answer: &'static str) -> (Ran, Vec<Vec<u8>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}{path}", listener.local_addr().expect("bound"));
-    let (send, requests) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection");
-            let mut request = Vec::new();
-            let mut buffer = [0; 65_536];
-            let body_from =
-                |request: &[u8]| request.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
-            loop {
-                let read = stream.read(&mut buffer).expect("a request");
-                request.extend(&buffer[..read]);
-                let Some(from) = body_from(&request) else { continue };
-                let head = String::from_utf8_lossy(&request[..from]).to_lowercase();
-                let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
-                let length: usize = length.expect("a length").parse().expect("a number");
-                if request.len() >= from + length {
-                    break;
-                }
-            }
-            stream.write_all(answer.as_bytes()).expect("it reads the answer");
-            let _ = send.send(request);
-        }
-    });
-    let place = Place::new();
-    let push = format!("--report-prompush-to={url}");
-    let ran = place.run(&["run", "op=noop", "driver=diag", "cycles=7", &push]);
-    (ran, requests.try_iter().collect())
-}
-
-#[test]
-fn metrics_are_pushed_when_the_run_has_ended() {
-    let (ran, requests) = pushed("/", "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
-    ran.ok();
-    let last = String::from_utf8(requests.last().expect("a request").clone()).expect("text");
-    assert!(last.starts_with("POST /metrics/job/nbrs HTTP/1.1\r\n"), "{last}");
-    let ok = last.lines().find(|line| line.starts_with("nbrs_ops_ok_total{")).expect("a counter");
-    assert!(ok.ends_with("} 7"), "{ok}");
-
-    let (ran, requests) = pushed("/api/v1/write", "HTTP/1.1 204 No Content\r\n\r\n");
-    ran.ok();
-    let last = requests.last().expect("a request");
-    let at = last.windows(4).position(|four| four == b"\r\n\r\n").expect("a body") + 4;
-    let head = String::from_utf8_lossy(&last[..at]);
-    let head = head.to_lowercase();
-    assert!(head.contains("content-encoding: snappy") && head.contains("application/x-protobuf"), "{head}");
-    let body = snap::raw::Decoder::new().decompress_vec(&last[at..]).expect("snappy");
-    assert!(body.windows(17).any(|part| part == b"nbrs_ops_ok_total"), "no metric in it");
-
-    let (ran, _) = pushed("/", "HTTP/1.1 400 Bad Request\r\n\r\nno");
-    ran.refused(2, &["the last metrics could not be pushed to http://127.0.0.1", "400 Bad Request"]);
-}
-
-#[test]
-fn two_results_are_compared() {
-    let place = Place::new();
-    for (file, delay) in [("a.json", "op=delay=2ms"), ("b.json", "op=delay=20ms")] {
-        let report = format!("--report-json-to={file}");
-        place.run(&["run", delay, "driver=diag", "alias=main", "threads=2", "duration=6s", &report]).ok();
-    }
-    let ran = place.run(&["compare", "a.json", "b.json", "--html", "c.html"]);
-    for row in ["ok ops/s", "service p50"] {
-        let line = ran.ok().stdout.lines().find(|line| line.trim_start().starts_with(row));
-        let line = line.unwrap_or_else(|| panic!("no {row} in {}", ran.stdout));
-        // Which of both depends on how busy the machine is.
-        assert!(line.ends_with(" the noise between intervals"), "{line}");
-    }
-    assert!(text(&place, "c.html").contains("<svg"));
-    for (condition, code) in
-        [("p50>+20%", 4), ("rate<-20%", 4), ("p50>19ms", 4), ("p50>10s", 0), ("rate<-99%", 0)]
-    {
-        let ran = place.run(&["compare", "a.json", "b.json", "--fail-if", condition]);
-        assert_eq!(ran.code, code, "{condition}: {}", ran.stderr);
-        assert_eq!(ran.stderr.contains(&format!("--fail-if '{condition}' holds: main has ")), code == 4);
-    }
-    place
-        .run(&["compare", "a.json", "b.json", "--fail-if", "nothing.p50>1s"])
-        .refused(2, &["named `nothing`"]);
-    place.run(&["run", "op=noop", "driver=diag", "--fail-if", "p50>+1%"]).refused(2, &["between two runs"]);
-    place.run(&["compare", "a.json"]).refused(2, &["two result files"]);
-    place.run(&["compare", "a.json", "none.json"]).refused(2, &["cannot read none.json"]);
-    place.file("c.json", "{}");
-    place.run(&["compare", "a.json", "c.json"]).refused(2, &["c.json", "no result of a run"]);
-    place.run(&["compare", "a.json", "b.json", "--html=/dev/full"]).refused(2, &["cannot write /dev/full"]);
-}
-
 /// The first number that a page holds for programs in each cell of the row of an op in a table.
 fn page_row(page: &str, table: &str, op: &str) -> Vec<f64> {
     let table =
@@ -503,86 +353,6 @@ fn page_row(page: &str, table: &str, op: &str) -> Vec<f64> {
         .skip(1)
         .map(|cell| cell.split('"').next().expect("a value").parse().expect("a number"))
         .collect()
-}
-
-#[test]
-fn parts_of_a_run_become_one() {
-    let place = Place::new();
-    place.file("w.yaml", WORKLOAD);
-    std::fs::create_dir(place.path().join("parts")).expect("a folder");
-    let children: Vec<_> = ["1", "2"]
-        .map(|part| {
-            let report = format!("--report-json-to=parts/{part}.json");
-            place.start(&[
-                "run",
-                "workload=w.yaml",
-                "driver=diag",
-                "alias=x.y-z",
-                "cycles=600",
-                "cyclerate=300",
-                "threads=20",
-                "errors=counter",
-                "--logs-dir=none",
-                "--progress=none",
-                &report,
-            ])
-        })
-        .into_iter()
-        .collect();
-    for child in children {
-        program::ended(child, Duration::from_secs(60)).ok();
-    }
-    let merge = ["merge", "parts", "--report-json-to=whole.json", "--report-html-to=whole.html"];
-    assert_eq!(place.run(&merge).ok().stdout, "");
-    let read = |file: &str| -> Json { serde_json::from_str(&text(&place, file)).expect("JSON") };
-    let (whole, parts) = (read("whole.json"), [read("parts/1.json"), read("parts/2.json")]);
-    let main = &whole["activities"][0];
-    assert_eq!(whole["run"]["merged"].as_array().map(Vec::len), Some(2));
-    assert_eq!((count(&main["threads"]), main["rate"]["target"].as_f64()), (40, Some(600.0)));
-    let page = text(&place, "whole.html");
-    for (at, op) in main["ops"].as_array().expect("ops").iter().enumerate() {
-        let name = op["name"].as_str().expect("a name");
-        let mut histogram: Histogram<u64> = Histogram::new(3).expect("3 digits");
-        for part in &parts {
-            let packed =
-                part["activities"][0]["ops"][at]["histograms"]["service"].as_str().expect("a histogram");
-            let bytes = STANDARD.decode(packed).expect("base 64");
-            let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
-            histogram.add(read).expect("it grows");
-        }
-        let of_parts = |field: &str| {
-            parts.iter().map(|part| count(&part["activities"][0]["ops"][at][field])).sum::<u64>()
-        };
-        for field in ["ok", "attempted", "bytes_sent"] {
-            assert_eq!(count(&op[field]), of_parts(field), "{name} {field}");
-        }
-        assert_eq!(count(&op["service_us"]["count"]), histogram.len());
-        for (quantile, field) in [(0.5, "p50"), (0.99, "p99"), (0.9999, "p9999")] {
-            assert_eq!(
-                nanos(&op["service_us"], field),
-                histogram.value_at_quantile(quantile),
-                "{name} {field}"
-            );
-        }
-        let series = main["series"].as_array().expect("points").iter().filter(|point| point["op"] == name);
-        assert_eq!(series.map(|point| count(&point["ok"])).sum::<u64>(), count(&op["ok"]), "{name}");
-        assert_eq!(
-            page_row(&page, "Ops", name)[..2],
-            [count(&op["ok"]) as f64, count(&op["attempted"]) as f64]
-        );
-    }
-    // The page of a result that was read is that of the run that wrote it.
-    place.run(&["report", "whole.json", "--report-html-to=again.html"]).ok();
-    assert_eq!(text(&place, "again.html"), page);
-
-    let to = "--report-json-to=x.json";
-    place.run(&["merge", "parts/1.json", "parts/1.json", to]).refused(2, &["the same run"]);
-    place.run(&["merge", "parts/1.json", "none.json", to]).refused(2, &["cannot read none.json"]);
-    place.run(&["merge", "parts/1.json"]).refused(2, &["nothing to write"]);
-    place.run(&["merge", to]).refused(2, &["needs result files"]);
-    place.run(&["report", "whole.json"]).refused(2, &["nothing to write"]);
-    place.run(&["report", "w.yaml", "--report-html-to=x.html"]).refused(2, &["no result of a run"]);
-    assert!(!place.path().join("x.json").exists() && !place.path().join("x.html").exists());
 }
 
 /// What a page becomes in headless Chromium, and what was said on its console.
