@@ -87,6 +87,7 @@ fn day() -> Result<Run, Box<dyn Error>> {
         outages: vec![Outage { from: hours(14.0), to: Some(hours(14.05)) }],
         elapsed: Duration::from_secs(DAY),
         closing: None,
+        connections: Vec::new(),
         warm_up: None,
         server: Vec::new(),
         ended: Ended::TimeUp,

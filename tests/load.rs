@@ -513,6 +513,9 @@ fn outlast_a_restart(lane: &str) {
     let connections = main["connections"].as_array().expect("connections");
     let sum = |part: &str| connections[1..].iter().map(|point| count(&point[part])).sum::<u64>();
     assert_eq!(connections[0], json!({"t": 0.0, "asked": 4, "opened": 4, "lost": 0, "open": 4}), "{lane}");
-    assert!(sum("lost") >= 4 && sum("opened") >= 1 && sum("asked") >= sum("opened"), "{lane}: {connections:?}");
+    assert!(
+        sum("lost") >= 4 && sum("opened") >= 1 && sum("asked") >= sum("opened"),
+        "{lane}: {connections:?}"
+    );
     assert!(ran.stdout.contains("  connections: 4 before the run; "), "{}", ran.stdout);
 }

@@ -50,6 +50,10 @@ pub fn per_second(x: f64) -> String {
 
 /// A fraction: `0.999` → `99.9%`, `0.5` → `50%`.
 pub fn percent(fraction: f64) -> String {
+    // A few of many are not none.
+    if fraction > 0.0 && fraction < 0.0005 {
+        return if fraction < 0.00005 { "<0.01%".to_owned() } else { format!("{:.2}%", fraction * 100.0) };
+    }
     let text = format!("{:.1}", fraction * 100.0);
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
 }
@@ -190,6 +194,8 @@ mod tests {
         assert_eq!(per_second(10.0), "10/s");
         assert_eq!(percent(0.9992), "99.9%");
         assert_eq!(percent(0.5), "50%");
+        // A few errors of many ops are not none.
+        assert_eq!([0.0, 0.0004, 0.000_124, 0.000_000_1].map(percent), ["0%", "0.04%", "0.01%", "<0.01%"]);
     }
 
     #[test]
