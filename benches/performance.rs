@@ -2,7 +2,7 @@
 //! the engine costs.
 //!
 //! `cargo bench --bench performance` prints them; `… -- --write` puts them into `docs/performance.md` in place of
-//! those that are there; names choose among `cost`, `memory`, `diag`, `canned`, `stall`, `drift` (which takes ten
+//! those that are there; names choose among `cost`, `memory`, `diag`, `canned`, `stall`, `knee`, `drift` (which takes ten
 //! minutes and is left out if not named). On a machine that does nothing else: every point is a measurement, none is a test.
 
 mod canned;
@@ -58,6 +58,9 @@ fn main() {
     }
     if runs("stall") {
         stall(&mut tables);
+    }
+    if runs("knee") {
+        knee(&mut tables);
     }
     if runs("drift") {
         drift(&mut tables);
@@ -298,6 +301,25 @@ fn stall(out: &mut String) {
             ms(totals.response.value_at_quantile(0.95)),
             ms(totals.response.max()),
         );
+    }
+}
+
+/// `nbrs findmax` on targets whose knee is known: so many threads, each busy for 50 ms with an op.
+fn knee(out: &mut String) {
+    const KEEP: &str = "response.p99<100ms";
+    let _ = writeln!(out, "\n### `findmax --keep '{KEEP}' --hold 3s`, ops of 50 ms\n");
+    out.push_str("| threads | most that they can do /s | found /s | off by |\n|--:|--:|--:|--:|\n");
+    for threads in [50, 500] {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_nbrs"))
+            .args(["findmax", "driver=diag", "op=delay=50ms", &format!("threads={threads}")])
+            .args(["--keep", KEEP, "--hold", "3s", "--progress", "none", "--logs-dir", "none"])
+            .args(["--report-json-to", "-"])
+            .output()
+            .expect("nbrs runs");
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let most = f64::from(threads) / 0.05;
+        let found = result["run"]["max_rate"].as_f64().unwrap_or_default();
+        let _ = writeln!(out, "| {threads} | {most} | {found} | {:.1} % |", (found / most - 1.0) * 100.0);
     }
 }
 
