@@ -8,6 +8,7 @@
 
 mod canned;
 mod loops;
+mod tables;
 
 use canned::process::{Process, serve_if_asked};
 use loops::raw::{Sends, raw};
@@ -49,7 +50,7 @@ fn main() {
     let tell = |name: &str, text: &str| {
         print!("{text}");
         if write {
-            write_into_page(name, text);
+            tables::write(name, text);
         }
     };
     if ["small", "large", "many", "one"].into_iter().any(runs) {
@@ -212,13 +213,4 @@ fn workers(load: &Load) -> String {
         let _ = writeln!(table, "| {label} | {:.0} | {:.1} |", best.ops_per_second, best.cpu_us_per_op);
     }
     table
-}
-
-fn write_into_page(name: &str, table: &str) {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
-    let text = std::fs::read_to_string(page).expect("docs/performance.md is there");
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->\n"));
-    let (before, rest) = text.split_once(&begin).expect("the page has the place where the table begins");
-    let (_, after) = rest.split_once(&end).expect("the page has the place where the table ends");
-    std::fs::write(page, format!("{before}{begin}{table}{end}{after}")).expect("the page can be written");
 }

@@ -6,6 +6,7 @@
 //! minutes and is left out if not named). On a machine that does nothing else: every point is a measurement, none is a test.
 
 mod canned;
+mod tables;
 
 use canned::process::{Process, serve_if_asked};
 use indexmap::IndexMap;
@@ -38,37 +39,37 @@ fn main() {
     }
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("--")).collect();
-    let runs = |name: &str| if named.is_empty() { name != "drift" } else { named.contains(&name) };
-    let mut tables = machine();
-    if runs("cost") {
-        cost(&mut tables);
+    let write = words.iter().any(|word| word == "--write");
+    let tell = |name: &str, make: &dyn Fn(&mut String)| {
+        if named.is_empty() && name == "drift" || !named.is_empty() && !named.contains(&name) {
+            return;
+        }
+        let mut table = String::new();
+        make(&mut table);
+        print!("{table}");
+        if write {
+            tables::write(name, &table);
+        }
+    };
+    print!("{}", machine());
+    if write {
+        tables::write("machine", &machine());
     }
-    if runs("memory") {
-        memory(&mut tables);
-    }
-    if runs("diag") {
-        tables.push_str("\n### Target and achieved rate, `diag` noop\n\n");
-        rates(&mut tables, THREADS, &|| connect(&diag::ROW, "noop", &[]));
-    }
-    if runs("canned") {
+    tell("cost", &cost);
+    tell("memory", &memory);
+    tell("diag", &|table| {
+        table.push_str("\n### Target and achieved rate, `diag` noop\n\n");
+        rates(table, THREADS, &|| connect(&diag::ROW, "noop", &[]));
+    });
+    tell("canned", &|table| {
         let server = Process::start();
         let uri = server.uri.clone();
-        tables.push_str("\n### Target and achieved rate, canned-reply server over loopback\n\n");
-        rates(&mut tables, THREADS, &|| connect(&mongodb::ROW, FIND, &[("connection", &uri)]));
-    }
-    if runs("stall") {
-        stall(&mut tables);
-    }
-    if runs("knee") {
-        knee(&mut tables);
-    }
-    if runs("drift") {
-        drift(&mut tables);
-    }
-    print!("{tables}");
-    if words.iter().any(|word| word == "--write") {
-        write_into_page(&tables);
-    }
+        table.push_str("\n### Target and achieved rate, canned-reply server over loopback\n\n");
+        rates(table, THREADS, &|| connect(&mongodb::ROW, FIND, &[("connection", &uri)]));
+    });
+    tell("stall", &stall);
+    tell("knee", &knee);
+    tell("drift", &drift);
 }
 
 fn machine() -> String {
@@ -76,17 +77,6 @@ fn machine() -> String {
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("\t: unknown");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     format!("Measured with {cores} processors ({}).\n", model.trim_start_matches(['\t', ' ', ':']))
-}
-
-const BEGIN: &str = "<!-- measured: begin -->\n";
-const END: &str = "<!-- measured: end -->\n";
-
-fn write_into_page(tables: &str) {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/performance.md");
-    let text = std::fs::read_to_string(page).expect("docs/performance.md is there");
-    let (before, rest) = text.split_once(BEGIN).expect("the page has the place where tables begin");
-    let (_, after) = rest.split_once(END).expect("the page has the place where tables end");
-    std::fs::write(page, format!("{before}{BEGIN}{tables}{END}{after}")).expect("the page can be written");
 }
 
 struct Nobody;
