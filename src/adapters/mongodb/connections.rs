@@ -46,16 +46,16 @@ impl Tally {
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             match event {
                 CmapEvent::ConnectionCreated(_) => tally.asked(),
-                CmapEvent::ConnectionReady(event) => {
-                    if open.insert((event.address.to_string(), event.connection_id)) {
-                        tally.opened.fetch_add(1, Relaxed);
-                    }
+                CmapEvent::ConnectionReady(event)
+                    if open.insert((event.address.to_string(), event.connection_id)) =>
+                {
+                    tally.opened.fetch_add(1, Relaxed);
                 }
                 // One that was never ready did not open.
-                CmapEvent::ConnectionClosed(event) => {
-                    if open.remove(&(event.address.to_string(), event.connection_id)) {
-                        tally.closed.fetch_add(1, Relaxed);
-                    }
+                CmapEvent::ConnectionClosed(event)
+                    if open.remove(&(event.address.to_string(), event.connection_id)) =>
+                {
+                    tally.closed.fetch_add(1, Relaxed);
                 }
                 _ => {}
             }
