@@ -114,6 +114,7 @@ impl Outputs {
         let mut says = Vec::new();
         let every = self.interval()?;
         if let Some(folder) = &self.report_csv_to {
+            files.push(folder.clone());
             growing.push(Box::new(CsvFolder::create(folder.clone(), every).map_err(said)?));
         }
         let mut prometheus = Prometheus::default();

@@ -4,7 +4,7 @@
 //! Counts and mean rates are since the start; quantiles are those of the interval; times are nanoseconds.
 
 use super::clock::{self, Clock, Timer, Window};
-use super::{Export, Growing, ReportError, Run, Source};
+use super::{Export, Growing, ReportError, Run, Source, wording};
 use crate::metrics::{Frame, OpStats, Standing};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -286,7 +286,7 @@ pub fn cell(text: &str) -> String {
 fn file_name(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
-        let c = if c.is_control() || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
+        let c = if wording::is_unseen(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
         if out.len() + c.len_utf8() > 200 {
             break;
         }

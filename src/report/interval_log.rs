@@ -175,7 +175,9 @@ fn head(form: Form, session: &str, started: SystemTime) -> String {
 
 /// A tag ends at a comma, and a log's fields at blanks.
 fn tag(name: &str) -> String {
-    name.chars().map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+    name.chars()
+        .map(|c| if c == ',' || c.is_whitespace() || wording::is_unseen(c) { '_' } else { c })
+        .collect()
 }
 
 fn line(

@@ -48,6 +48,7 @@ impl Destination {
         }
         let path = PathBuf::from(file);
         check(&path)?;
+        rehearse(&path)?;
         Ok(Destination::File(path))
     }
 
@@ -74,6 +75,9 @@ impl Destination {
 }
 
 fn check(path: &Path) -> Result<(), ReportError> {
+    if path.as_os_str().is_empty() {
+        return Err(ReportError::Other("the name of a report's file is empty".to_owned()));
+    }
     if path.is_dir() {
         return Err(ReportError::IsFolder { path: path.to_owned() });
     }
@@ -81,15 +85,21 @@ fn check(path: &Path) -> Result<(), ReportError> {
     if !folder.is_dir() {
         return Err(ReportError::NoFolder { folder: folder.to_owned(), path: path.to_owned() });
     }
-    // A file is made beside the one that there may be; what is no file is written to.
-    let written = if is_other(path) { path } else { folder };
-    access(written, Access::WRITE_OK)
-        .map_err(|error| ReportError::File { path: path.to_owned(), source: error.into() })
+    Ok(())
 }
 
-/// Something that is no file: a device, a pipe.
+/// A device or a pipe.
 fn is_other(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| !found.is_file())
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Makes the file that will grow to a report and takes it away again, to see whether that can be done.
+fn rehearse(path: &Path) -> Result<(), ReportError> {
+    let rehearsed = names(path).and_then(|(part, path)| match part {
+        Some(part) => File::create(&part).and_then(|_| fs::remove_file(&part)),
+        None => Ok(access(&path, Access::WRITE_OK)?),
+    });
+    rehearsed.map_err(|source| ReportError::File { path: path.to_owned(), source })
 }
 
 /// The first of `paths` that leads to the same file as one before it. Devices and pipes take several reports.
@@ -221,7 +231,7 @@ impl Growing {
     }
 
     fn error(&self, source: io::Error) -> ReportError {
-        match &self.part {
+        match self.part.as_ref().filter(|_| self.precious) {
             Some(part) => ReportError::Part { path: self.named.clone(), part: part.clone(), source },
             None => ReportError::File { path: self.named.clone(), source },
         }
@@ -403,8 +413,26 @@ mod tests {
     #[test]
     fn a_folder_that_takes_no_files_is_said_before_the_run() {
         // Which not even root may write to.
+        let (empty, folder) = (Destination::new(""), tempfile::tempdir().expect("a folder"));
+        assert!(empty.expect_err("no name").to_string().contains("is empty"));
+        Destination::new(folder.path().join("r.json")).expect("a file can be made there");
+        assert_eq!(files(folder.path()), 0, "nothing is left of the attempt");
         let error = Destination::new("/proc/self/r.json").expect_err("no files can be made there");
         assert!(error.to_string().starts_with("cannot write /proc/self/r.json: "), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_said_to_be_kept_is_kept() {
+        // A file of which not even the head could be written is taken away.
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut growing = Growing::create(folder.path().join("h.hlog")).expect("writable");
+        growing.file = Some(OpenOptions::new().write(true).open("/dev/full").expect("a device"));
+        assert!(matches!(growing.head(b"#"), Err(ReportError::File { .. })));
+        growing.file = Some(OpenOptions::new().write(true).open("/dev/full").expect("a device"));
+        assert!(matches!(growing.write(b"row"), Err(ReportError::Part { .. })));
+        drop(growing);
+        assert_eq!(files(folder.path()), 1);
     }
 
     #[cfg(target_os = "linux")]

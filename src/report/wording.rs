@@ -124,11 +124,19 @@ pub fn java_date(time: SystemTime) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A name as it may stand in a line of a table: control characters escaped, at most 60 characters.
+/// A character that is not seen and changes what is around it: controls, ends of lines, and the marks that turn the
+/// direction of what follows (Unicode's report 9, section 2), with which a name could pass for another.
+pub fn is_unseen(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// A name as it may stand in a line of a table: characters that are not seen escaped, at most 60 characters.
 pub fn name(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        if is_unseen(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -141,7 +149,7 @@ pub fn name(text: &str) -> String {
 /// characters.
 pub fn line(text: &str, most: usize) -> String {
     let words: Vec<&str> =
-        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
+        text.split(|c: char| c.is_whitespace() || is_unseen(c)).filter(|w| !w.is_empty()).collect();
     shortened(&words.join(" "), most)
 }
 

@@ -134,7 +134,7 @@ fn render(run: &Run, form: &Form, out: &mut dyn Write) -> io::Result<()> {
 
 /// A name ends at a bracket or a comma.
 fn name(text: &str) -> String {
-    let plain = |c: char| if c == ']' || c == '[' || c == ',' || c.is_control() { '_' } else { c };
+    let plain = |c: char| if c == ']' || c == '[' || c == ',' || wording::is_unseen(c) { '_' } else { c };
     text.chars().map(plain).collect()
 }
 

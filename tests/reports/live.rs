@@ -142,6 +142,22 @@ fn the_terminal_is_given_back_however_a_run_ends() {
 }
 
 #[test]
+fn a_summary_is_printed_once_on_a_terminal_too() {
+    let place = Place::new();
+    for progress in ["bar", "tui", "console:1s", "ycsb:1s", "none"] {
+        for others in ["", "--report-json-to=r.json --report-html-to=r.html", "2>/dev/null"] {
+            let run = format!("run op=delay=1ms driver=diag cycles=20 --progress {progress} {others}");
+            let Some(terminal) = Terminal::open(&place, &run) else { return };
+            terminal.shows(&["code 0"]);
+            let screen = terminal.screen();
+            for once in ["20 of 20 cycles in ", "done in "] {
+                assert_eq!(screen.matches(once).count(), 1, "{run}:\n{screen}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_op_that_writes_to_the_terminal_has_it() {
     let place = Place::new();
     let Some(terminal) =

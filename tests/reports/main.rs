@@ -292,6 +292,17 @@ fn what_cannot_work_is_said_before_anything_runs() {
     }
     let ran = place.run(&["run", "op=noop", "driver=diag", "--report-ycsb-to=-", "--report-json-to=-"]);
     ran.refused(2, &["only one report can go to standard output"]);
+    for options in [
+        ["--report-json-to=r", "--report-html-to=./r"],
+        ["--report-json-to=r", "--log-histograms=r"],
+        ["--log-histostats=r", "--log-histograms=r"],
+        ["--report-ycsb-to=r", "--report-summary-to=r"],
+        ["--report-csv-to=r", "--report-json-to=r"],
+    ] {
+        let ran = place.run(&[&["run", "op=noop", "driver=diag"][..], &options].concat());
+        ran.refused(2, &["two reports would be written to "]);
+        assert_eq!(ran.stdout, "", "{options:?}");
+    }
     let ran = place.run(&["run", "workload=nowhere.yaml", "--log-histograms=h.hlog"]);
     ran.refused(2, &["nowhere.yaml"]);
     let left: Vec<_> =

@@ -24,7 +24,7 @@ const OPS_DRAWN: usize = 12;
 
 /// A text as it may stand in a page, between tags and in a quoted attribute.
 fn escaped(text: &str) -> Cow<'_, str> {
-    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || (c.is_control() && c != '\n');
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || (wording::is_unseen(c) && c != '\n');
     if !text.contains(special) {
         return Cow::Borrowed(text);
     }
@@ -354,7 +354,7 @@ mod tests {
     use crate::report::figures::tests::{activity, op, run};
     use std::time::Duration;
 
-    const ODD: &str = "b__</script><b>\"a'&\u{1b}ключи-🗝";
+    const ODD: &str = "b__</script><b>\"a'&\u{1b}\u{202e}ключи-🗝";
 
     /// A run of so many seconds of two ops, of which one has an odd name.
     fn measured(seconds: u64) -> Run {
@@ -408,7 +408,7 @@ mod tests {
             "{page}"
         );
         assert_eq!(page.matches("</style>").count(), 1);
-        assert!(page.contains("b__&lt;/script&gt;&lt;b&gt;&quot;a&#39;&amp;\\u{1b}ключи-🗝"));
+        assert!(page.contains("b__&lt;/script&gt;&lt;b&gt;&quot;a&#39;&amp;\\u{1b}\\u{202e}ключи-🗝"));
         assert!(!page.contains("s3cret"));
         assert!(
             !page.contains("http://")

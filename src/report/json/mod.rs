@@ -737,6 +737,9 @@ mod tests {
             let error = read(&file).expect_err(text).to_string();
             assert!(error.contains("r.json: it is no result of a run"), "{error}");
         }
+        std::fs::write(&file, r#"{"schema": "nbrs-result/2", "odd": [1]}"#).expect("writable");
+        let error = read(&file).expect_err("of another shape").to_string();
+        assert!(error.contains("its schema is `nbrs-result/2`"), "{error}");
         for path in [folder.path().join("none.json"), folder.path().to_owned()] {
             assert!(read(&path).expect_err("no file").to_string().starts_with("cannot read "));
         }

@@ -17,6 +17,16 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+/// What every result says of itself.
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: String,
+}
+
+fn of_other_schema(schema: &str) -> String {
+    format!("its schema is `{}`, not `{SCHEMA}`: another version of nbrs wrote it", wording::line(schema, 40))
+}
+
 /// Reads a result file.
 ///
 /// # Errors
@@ -26,16 +36,20 @@ pub fn read(path: &Path) -> Result<Run, ReportError> {
     if path.is_dir() {
         return Err(cannot("it is a folder".to_owned()));
     }
-    let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
-    let document = serde_json::from_reader(BufReader::new(file))
-        .map_err(|error| cannot(format!("it is no result of a run (`--report-json-to`): {error}")))?;
+    let open = || File::open(path).map(BufReader::new).map_err(|error| cannot(error.to_string()));
+    let document = serde_json::from_reader(open()?).map_err(|error| {
+        // Of another schema, another shape is to be expected.
+        match open().map(serde_json::from_reader::<_, Head>) {
+            Ok(Ok(head)) if head.schema != SCHEMA => cannot(of_other_schema(&head.schema)),
+            _ => cannot(format!("it is no result of a run (`--report-json-to`): {error}")),
+        }
+    })?;
     run_of(document).map_err(cannot)
 }
 
 pub(super) fn run_of(document: Document) -> Result<Run, String> {
     if document.schema != SCHEMA {
-        let found = wording::line(&document.schema, 40);
-        return Err(format!("its schema is `{found}`, not `{SCHEMA}`"));
+        return Err(of_other_schema(&document.schema));
     }
     let run = document.run;
     let activities = document.activities.into_iter().enumerate().map(|(at, part)| {
