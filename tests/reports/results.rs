@@ -21,7 +21,8 @@ fn two_results_are_compared() {
         let line = ran.ok().stdout.lines().find(|line| line.trim_start().starts_with(row));
         let line = line.unwrap_or_else(|| panic!("no {row} in {}", ran.stdout));
         // Which of both depends on how busy the machine is.
-        assert!(line.ends_with(" the noise between intervals"), "{line}");
+        let told = [" the noise between intervals", " too few intervals to tell from noise"];
+        assert!(told.iter().any(|end| line.ends_with(end)), "{line}");
     }
     assert!(text(&place, "c.html").contains("<svg"));
     for (condition, code) in
