@@ -120,6 +120,10 @@ fn usage_errors_name_the_nearest_and_contact_nothing() {
         (vec!["mongodb-keyvalue2", "defalt"], vec!["default"]),
         (vec!["mongodb-keyvalue2", "default", "mintxt=5"], vec!["mintext"]),
         (vec!["rum", "workload=mongodb-keyvalue2"], vec!["run"]),
+        (vec!["run", "my load"], vec!["nbrs run 'workload=my load'"]),
+        (vec!["run", ""], vec!["nbrs run workload=NAME"]),
+        (vec!["run", "driver=stdout", "op=x", "filename="], vec!["`filename=` names no file"]),
+        (vec!["stop", "a("], vec!["`a(` is no pattern of aliases: unclosed group\n"]),
         (vec!["describe", "workload=mongodb-keyvalue2", "nothere=5"], vec!["unknown parameter `nothere`"]),
         (vec!["run", "driver=stdout", "op=x", "format=jsn"], vec!["did you mean `json`?"]),
         (vec!["run", "driver=stdout", "op=x", "newline=maybe"], vec!["neither true nor false"]),
@@ -394,8 +398,11 @@ fn the_result_has_its_schema_s_name_and_no_password() {
 #[test]
 fn a_result_that_cannot_be_written_is_said_at_once() {
     let place = Place::new();
-    let ran = place.run(&["run", "op=noop", "driver=diag", "--report-json-to", "no/such/folder/r.json"]);
-    ran.refused(2, &["no/such/folder"]);
+    for (to, part) in [("no/such/folder/r.json", "no/such/folder"), ("", "file is empty")] {
+        let ran = place.run(&["run", "op=noop", "driver=diag", "--report-json-to", to]);
+        ran.refused(2, &[part]);
+        assert_eq!(ran.stdout, "", "nothing was run");
+    }
 }
 
 #[test]

@@ -436,8 +436,40 @@ fn a_step_may_name_a_workload_or_an_op_of_its_own() {
     // A template variable of that other workload is of use.
     assert_eq!(place.run(&["w", "default", "word=hi"]).ok().stdout, "hi\n");
     assert!(refused(&place, &["w", "default", "wrod=hi"]).contains("`wrod`"));
+    // So is one that the step itself gives.
+    place.file("w.yaml", &one_step("run driver=stdout workload=other.yaml word=ho"));
+    assert_eq!(place.run(&["w"]).ok().stdout, "ho\n");
     place.file("w.yaml", &one_step("run driver=stdout op=x"));
     assert_eq!(texts(&place, &["w"]), ["default.a run a driver=stdout op=x"]);
+}
+
+#[test]
+fn a_plan_looks_into_the_workloads_that_steps_name() {
+    let place = Place::new();
+    place.file("other.yaml", "blocks: {b: {ops: {o: \"TEMPLATE(word,none)\\n\"}}}\n");
+    place.file("broken.yaml", "ops: {o: [}\n");
+    let rows: &[(&str, &[&str], &[&str])] = &[
+        ("run driver=stdout workload=nothing", &[], &["no workload `nothing`"]),
+        ("run driver=stdout yaml=broken.yaml", &[], &["broken.yaml:1:"]),
+        ("run driver=stdout workload=other tags=block:c", &[], &["block:c", "w.yaml:3:"]),
+        ("run driver=stdout workload=other wrod=x", &[], &["unknown parameter `wrod`", "w.yaml:3:"]),
+        ("run driver=stdout workload=other", &["wrod=x"], &["no step uses it", "`wrod`"]),
+        ("run driver=stdout", &["workload=nothing"], &["no workload `nothing`"]),
+    ];
+    for (step, user, parts) in rows {
+        place.file("w.yaml", &one_step(step));
+        for verb in [&["plan", "w", "default"][..], &["w", "default"]] {
+            let said = refused(&place, &[verb, user].concat());
+            for part in *parts {
+                assert!(said.contains(part), "{verb:?} {step}: no `{part}` in\n{said}");
+            }
+        }
+    }
+    place.file("w.yaml", &one_step("run driver=stdout workload=other"));
+    assert_eq!(
+        texts(&place, &["w", "default", "word=x"]),
+        ["default.a run a driver=stdout workload=other word=x"]
+    );
 }
 
 #[test]

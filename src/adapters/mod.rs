@@ -180,6 +180,8 @@ pub struct Failure {
     pub partial: bool,
     /// Documents that the reply says were not written; 0 where it does not speak of documents.
     pub documents: u64,
+    /// Whoever read the output has closed it: neither this op nor one after it has anybody to write for.
+    pub unread: bool,
 }
 
 impl From<Mismatch> for Failure {

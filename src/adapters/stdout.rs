@@ -57,16 +57,20 @@ fn connect(config: &Config) -> Result<Arc<dyn Adapter>, AdapterError> {
     let name = config.parameters.get("filename").map_or("stdout", String::as_str);
     let refused =
         |error: io::Error| AdapterError::Configuration(format!("cannot write to `{name}`: {error}"));
-    let (file, at_once) = if name.eq_ignore_ascii_case("stdout") {
+    if name.is_empty() {
+        return Err(AdapterError::Configuration("`filename=` names no file".to_owned()));
+    }
+    let is_stdout = name.eq_ignore_ascii_case("stdout");
+    let file = if is_stdout {
         // Not through `io::stdout`, which ends a write at every line.
-        let file = File::from(io::stdout().as_fd().try_clone_to_owned().map_err(refused)?);
-        (file, io::stdout().is_terminal())
+        File::from(io::stdout().as_fd().try_clone_to_owned().map_err(refused)?)
     } else {
-        (File::create(name).map_err(refused)?, false)
+        File::create(name).map_err(refused)?
     };
     let output = Output {
         name: name.to_owned(),
-        at_once,
+        is_stdout,
+        at_once: is_stdout && io::stdout().is_terminal(),
         state: Mutex::new(State {
             writer: BufWriter::with_capacity(64 * 1024, file),
             flushed: Instant::now(),
@@ -88,6 +92,7 @@ struct Stdout {
 
 struct Output {
     name: String,
+    is_stdout: bool,
     /// A person watches: nothing is held back.
     at_once: bool,
     state: Mutex<State>,
@@ -97,7 +102,14 @@ struct State {
     writer: BufWriter<File>,
     flushed: Instant,
     /// The first error; what follows it would leave a gap in the output.
-    failed: Option<String>,
+    failed: Option<WriteError>,
+}
+
+#[derive(Debug, Clone)]
+struct WriteError {
+    message: String,
+    /// The reader of standard output has closed it, as `head` does once it has seen enough.
+    unread: bool,
 }
 
 impl Output {
@@ -105,17 +117,17 @@ impl Output {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn attempt(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), String> {
+    fn attempt(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), WriteError> {
         let mut state = self.state();
         if state.failed.is_none()
             && let Err(error) = write(&mut state)
         {
-            state.failed = Some(format!("writing to `{}` failed: {error}", self.name));
+            state.failed = Some(WriteError {
+                message: format!("writing to `{}` failed: {error}", self.name),
+                unread: self.is_stdout && error.kind() == io::ErrorKind::BrokenPipe,
+            });
         }
-        match &state.failed {
-            Some(message) => Err(message.clone()),
-            None => Ok(()),
-        }
+        state.failed.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -133,7 +145,10 @@ impl Adapter for Stdout {
 
     fn close(&self) -> BoxFuture<'_, Result<(), AdapterError>> {
         Box::pin(async {
-            self.output.attempt(|state| state.writer.flush()).map_err(AdapterError::Unreachable)
+            match self.output.attempt(|state| state.writer.flush()) {
+                Err(error) if !error.unread => Err(AdapterError::Unreachable(error.message)),
+                _ => Ok(()),
+            }
         })
     }
 }
@@ -159,10 +174,11 @@ impl Dispenser for Line {
             }
             Ok(())
         });
-        let failure = written.err().map(|message| Failure {
+        let failure = written.err().map(|error| Failure {
             name: "WriteFailed".into(),
             exception: Some("RuntimeException"),
-            message,
+            message: error.message,
+            unread: error.unread,
             ..Failure::default()
         });
         Run::Ready(Outcome { bytes_sent: scratch.bytes.len() as u64, failure, ..Outcome::default() })

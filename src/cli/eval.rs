@@ -56,15 +56,13 @@ pub fn run(recipes: Vec<Text>, at: &[Range<u64>], json: bool, out: &mut dyn io::
         }
         match compiled {
             Ok(compiled) => {
-                for notice in &compiled.notices {
-                    eprintln!("{}", redact::passwords(&notice.render(false)));
-                }
+                super::tell(&compiled.notices);
                 if !std::mem::take(&mut first) {
                     out.write_all(b"\n")?;
                 }
                 write_plain(&compiled.program, at, out)?;
             }
-            Err(error) => eprintln!("{}", redact::passwords(&error.render(false))),
+            Err(error) => super::tell(&[error]),
         }
     }
     Ok(all_compiled)

@@ -15,7 +15,7 @@ use std::fmt::{Display, Write as _};
 const AFTER: &str = "\
 Results go to stdout; header, progress, notices and errors to stderr.
 Exit codes: 0 done, 1 ended by op errors, 2 usage or configuration, 3 target unreachable,
-4 a --fail-if condition holds, 130 interrupted, 143 terminated.";
+4 a --fail-if condition holds, 130 interrupted, 143 terminated, 129 its terminal was closed.";
 
 /// The command line as clap reads it, with usage and help made from the tables.
 pub fn command() -> clap::Command {

@@ -12,6 +12,7 @@ mod results;
 mod screen;
 pub mod server;
 pub mod show;
+mod signals;
 mod verbs;
 mod words;
 mod ycsb;
@@ -26,12 +27,14 @@ use crate::span::{Diagnostic, Severity, Text};
 use crate::workload::{self, LoadOptions};
 use indexmap::IndexMap;
 use screen::Screen;
+use signals::{Asked, Signals};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 use words::{Options, ProgressMode, Request, Topic, WordsError};
@@ -43,8 +46,6 @@ mod exit {
     pub const USAGE: u8 = 2;
     pub const UNREACHABLE: u8 = 3;
     pub const FAIL_IF: u8 = 4;
-    pub const INTERRUPTED: u8 = 130;
-    pub const TERMINATED: u8 = 143;
 }
 
 const HELLO: &str = "\
@@ -230,8 +231,10 @@ fn looking(options: &Options, request: Request, out: &mut dyn Write) -> u8 {
             }
         }
         Request::Plan { script, json } => {
-            let found =
-                script.clone().commands().map_or_else(|error| vec![error], |all| session::examine(&all));
+            let found = script
+                .clone()
+                .commands()
+                .map_or_else(|error| vec![error], |all| session::commands::examine(&all, &options.include));
             tell(&script.notices);
             tell(&found);
             if found.iter().any(|one| one.severity == Severity::Error) {
@@ -335,8 +338,8 @@ fn serve(port: u16, data_dir: Option<PathBuf>, drop: bool) -> u8 {
     }
 }
 
-/// The signal that asked the run to end, as an exit code; 0 = none.
-static SIGNAL: AtomicU8 = AtomicU8::new(0);
+/// The signal that asked the run to end.
+static SIGNAL: OnceLock<Asked> = OnceLock::new();
 
 /// The session is over, so that there is nothing left to ask to end: only reports, which may wait for a reader.
 static OVER: AtomicBool = AtomicBool::new(false);
@@ -464,16 +467,16 @@ fn conclude(
     screen: &Screen,
     written: &outputs::Written,
 ) -> u8 {
-    let signal = SIGNAL.load(Ordering::SeqCst);
-    let code = match &done.error {
-        _ if signal != 0 => signal,
-        Some(SessionError::Usage(_)) => exit::USAGE,
-        Some(SessionError::Target(_)) => exit::UNREACHABLE,
-        None if done.by_errors => exit::OP_ERRORS,
-        None if !done.conditions.is_empty() => exit::FAIL_IF,
+    let signal = SIGNAL.get();
+    let code = match (&done.error, signal) {
+        (_, Some(signal)) => signal.code,
+        (Some(SessionError::Usage(_)), None) => exit::USAGE,
+        (Some(SessionError::Target(_)), None) => exit::UNREACHABLE,
+        (None, None) if done.by_errors => exit::OP_ERRORS,
+        (None, None) if !done.conditions.is_empty() => exit::FAIL_IF,
         // Not even the lowest rate of interest was kept.
-        None if done.found.as_ref().is_some_and(|found| found.rate.is_none()) => exit::FAIL_IF,
-        None => exit::DONE,
+        (None, None) if done.found.as_ref().is_some_and(|found| found.rate.is_none()) => exit::FAIL_IF,
+        (None, None) => exit::DONE,
     };
     if let Some(error) = done.error.as_ref().filter(|_| !done.told) {
         screen.note(error);
@@ -494,8 +497,8 @@ fn conclude(
         started,
         elapsed,
         status: match code {
-            exit::INTERRUPTED => report::Status::Interrupted,
-            exit::TERMINATED => report::Status::Terminated,
+            _ if signal == Some(&signals::INTERRUPTED) => report::Status::Interrupted,
+            _ if signal.is_some() => report::Status::Terminated,
             exit::USAGE => report::Status::Misconfigured,
             exit::UNREACHABLE => report::Status::Unreachable,
             exit::OP_ERRORS => report::Status::Failed,
@@ -531,24 +534,17 @@ fn conclude(
     if late && code == exit::DONE { exit::USAGE } else { code }
 }
 
-/// Turns the first SIGINT or SIGTERM into a stop; the second, or one after the session, into an end on the spot.
+/// Turns the first signal into a stop; the second, or one after the session, into an end on the spot.
 async fn listen(interrupt: watch::Sender<bool>, screen: Arc<Screen>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        return;
-    };
+    let Ok(mut signals) = Signals::new() else { return };
     loop {
-        let (code, name) = tokio::select! {
-            _ = int.recv() => (exit::INTERRUPTED, "SIGINT"),
-            _ = term.recv() => (exit::TERMINATED, "SIGTERM"),
-        };
-        let first = SIGNAL.compare_exchange(0, code, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        let asked = signals.next().await;
+        let first = SIGNAL.set(asked).is_ok();
         if !first || OVER.load(Ordering::SeqCst) {
             screen.leave();
-            std::process::exit(i32::from(code));
+            std::process::exit(i32::from(asked.code));
         }
-        screen.stopped_by(name);
+        screen.stopped_by(asked.name);
         // The session may have ended this very moment; then there is nothing to stop.
         let _ = interrupt.send(true);
     }

@@ -150,7 +150,10 @@ impl Outputs {
             }
         };
         let logs = logs.unwrap_or(Path::new(".")).to_string_lossy();
-        let summaries = summaries(self.report_summary_to.as_deref().unwrap_or(""), &logs, &session)?;
+        let summaries = match self.report_summary_to.as_deref() {
+            Some(text) => summaries(text, &logs, &session)?,
+            None => Summaries::default(),
+        };
         files.extend(summaries.files.iter().map(|(file, _)| file.clone()));
         one_file_each(files.iter().map(PathBuf::as_path))?;
         Ok((
@@ -279,7 +282,7 @@ enum SummaryTo<'a> {
 /// The targets of `stdout:60,_LOGS_/_SESSION_.summary`, each with the time that a run must be longer than.
 fn summary_targets(text: &str) -> Result<Vec<(SummaryTo<'_>, Duration)>, Diagnostic> {
     let mut targets = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+    for part in text.split(',').map(str::trim) {
         let (target, after) = match part.rsplit_once(':') {
             Some((target, "0")) => (target, Duration::ZERO),
             Some((target, after)) => {
@@ -376,16 +379,19 @@ mod tests {
     #[test]
     fn a_summary_goes_where_it_was_asked_to_go() {
         let read = |text| summaries(text, "logs", "S").map_err(|error| error.message);
-        assert_eq!(read("").expect("nothing"), Summaries::default());
         let both = read("stdout:60,S.summary").expect("two targets");
         assert_eq!(both.after, Some(Duration::from_secs(60)));
         assert_eq!(both.files, [(PathBuf::from("S.summary"), Duration::ZERO)]);
         let named = read("_SESSION_.txt:1m, stderr").expect("two targets");
         assert_eq!(named.files, [(PathBuf::from("S.txt"), Duration::from_secs(60))]);
         assert!(named.to_stderr && named.after.is_none());
-        for (text, part) in
-            [("stdout:soon", "soon"), (":5", "names no target"), ("no/such/x.txt", "not a folder")]
-        {
+        for (text, part) in [
+            ("stdout:soon", "soon"),
+            (":5", "names no target"),
+            ("", "names no target"),
+            ("stdout,", "names no target"),
+            ("no/such/x.txt", "not a folder"),
+        ] {
             let error = read(text).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }

@@ -27,6 +27,8 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// One activity on the screen.
 struct Shown {
+    /// What it is called.
+    label: String,
     bar: Option<Bar>,
     interval: Interval,
     next_line: Instant,
@@ -40,6 +42,8 @@ struct Shown {
 #[derive(Default)]
 struct State {
     shown: HashMap<usize, Shown>,
+    /// How many activities of an alias have begun.
+    begun: HashMap<String, usize>,
     /// The target last described in a header.
     target: Option<report::Target>,
     activities: Vec<report::Activity>,
@@ -280,7 +284,10 @@ impl Screen {
             self.lines.println(text.trim_end_matches('\n'));
             return;
         }
-        if let Err(error) = self.lines.print(text) {
+        // A reader that has seen enough is no error.
+        if let Err(error) = self.lines.print(text)
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
             lock(&self.state).stdout_error.get_or_insert(error);
         }
     }
@@ -349,6 +356,9 @@ fn activity_of(finished: &Finished, stopped_by: Option<String>) -> report::Activ
         (_, Some(error)) => report::Ended::Unwritten(error.clone()),
         (Ended::Complete, None) => report::Ended::Complete,
         (Ended::TimeUp, None) => report::Ended::TimeUp,
+        (Ended::Unread, None) => {
+            report::Ended::Stopped("the reader of its output, who has closed it".to_owned())
+        }
         (Ended::Stopped, None) => report::Ended::Stopped(
             stopped_by.or_else(|| finished.stopped_by.clone()).unwrap_or_else(|| "`stop`".to_owned()),
         ),
@@ -436,12 +446,16 @@ impl View for Screen {
 
     fn begin(&self, head: &Head) {
         let mut state = lock(&self.state);
-        let header = header_of(head, state.target.as_ref());
+        let mut header = header_of(head, state.target.as_ref());
+        let nth = state.begun.entry(head.alias.clone()).or_default();
+        let label = report::label(&head.alias, *nth);
+        *nth += 1;
+        header.alias.clone_from(&label);
         let text = report::header::text(&header, state.target.as_ref());
         state.target = Some(header.target);
         self.say(&text);
         let total = total_of(head, (head.cycles.end - head.cycles.start).saturating_mul(head.recycles));
-        let bar = matches!(self.mode(), Mode::Bar).then(|| self.lines.bars.add(&head.alias, total));
+        let bar = matches!(self.mode(), Mode::Bar).then(|| self.lines.bars.add(&label, total));
         let every = match self.mode() {
             Mode::Lines { every, .. } | Mode::Ycsb { every } => every,
             Mode::Bar | Mode::Live | Mode::None => DEFAULT_INTERVAL,
@@ -478,7 +492,7 @@ impl View for Screen {
             let each = if head.rate.is_some_and(|rate| rate.each_thread) { head.threads as f64 } else { 1.0 };
             live.begin(Begun {
                 id: head.id,
-                alias: head.alias.clone(),
+                alias: label.clone(),
                 ops: head.ops.iter().map(|op| op.name.clone()).collect(),
                 threads: head.threads as u64,
                 target: head.rate.map(|rate| rate.per_second * each),
@@ -486,6 +500,7 @@ impl View for Screen {
         }
         let now = Instant::now();
         let shown = Shown {
+            label,
             bar,
             interval: Interval::default(),
             next_line: now + every,
@@ -516,7 +531,7 @@ impl View for Screen {
         {
             shown.next_line += every;
             shown.lines += 1;
-            self.say(&standing(head, &progress).line(&head.alias, false));
+            self.say(&standing(head, &progress).line(&shown.label, false));
         }
     }
 
@@ -566,7 +581,7 @@ impl View for Screen {
         shown.next_behind = now + shown.every;
         let warning = Diagnostic::warning(format!(
             "{}: all {} busy, behind schedule by {}",
-            head.alias,
+            shown.label,
             report::wording::counted(behind.threads, "thread"),
             report::wording::counted(behind.backlog, "cycle")
         ));
@@ -577,9 +592,10 @@ impl View for Screen {
         let examples: Vec<String> =
             stall.examples.iter().map(|(op, cycle)| format!("{op} at cycle {cycle}")).collect();
         let pool = head.targets.iter().flat_map(|target| &target.settings).find(|(name, _)| name == "pool");
+        let label = lock(&self.state).shown.get(&head.id).map(|shown| shown.label.clone());
         let warning = Diagnostic::warning(format!(
             "{}: no op has ended for {}: {} in flight, such as {}{}",
-            head.alias,
+            label.as_ref().unwrap_or(&head.alias),
             report::wording::elapsed(stall.silent),
             report::wording::count(stall.in_flight),
             examples.join(", "),
@@ -636,6 +652,7 @@ impl View for Screen {
         if let Some(bar) = shown.as_ref().and_then(|shown| shown.bar.as_ref()) {
             bar.finish();
         }
+        let label = shown.as_ref().map_or_else(|| finished.head.alias.clone(), |shown| shown.label.clone());
         if let Mode::Lines { asked, .. } = self.mode()
             && (asked || shown.is_some_and(|shown| shown.lines > 0))
         {
@@ -643,10 +660,10 @@ impl View for Screen {
             let done = result.cycles_done + result.cycles_before;
             let total = total_of(&finished.head, result.cycles_asked);
             let last = Standing { total, done, in_flight: 0 };
-            self.say(&last.line(&finished.head.alias, true));
+            self.say(&last.line(&label, true));
         }
         let activity = activity_of(finished, stopped_by);
-        let text = report::summary::text(&activity);
+        let text = report::summary::text(&activity, &label);
         state.activities.push(activity);
         drop(state);
         self.write_summary(&text);

@@ -1,11 +1,11 @@
 //! `nbrs server`: the embedded server alone, for any client, until it is told to end.
 
+use super::signals::Signals;
 use crate::server::{Server, ServerConfig, ServerError, remove_data};
 use std::io::Write;
 use std::path::PathBuf;
-use tokio::signal::unix::{SignalKind, signal};
 
-/// Serves until SIGTERM or SIGINT, then puts everything acknowledged on disk; with `drop` empties the data
+/// Serves until a signal asks for an end, then puts everything acknowledged on disk; with `drop` empties the data
 /// directory instead.
 ///
 /// # Errors
@@ -18,17 +18,12 @@ pub async fn run(port: u16, data_dir: PathBuf, drop: bool) -> Result<(), ServerE
     }
     let path = data_dir.clone();
     let no_signals = |source| ServerError::Io { what: "no signals for the server on", path, source };
-    let signals =
-        signal(SignalKind::terminate()).and_then(|term| Ok((term, signal(SignalKind::interrupt())?)));
-    let (mut terminate, mut interrupt) = signals.map_err(no_signals)?;
+    let mut signals = Signals::new().map_err(no_signals)?;
     let server = Server::start(ServerConfig { data_dir, port }).await?;
     let mut stdout = std::io::stdout().lock();
     // Nobody may be reading; that is no reason not to serve.
     let _ = writeln!(stdout, "listening on mongodb://{}", server.address()).and_then(|()| stdout.flush());
     std::mem::drop(stdout);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    signals.next().await;
     server.stop().await
 }

@@ -3,6 +3,7 @@
 use super::outputs::Outputs;
 use super::verbs::{self, is_command};
 use super::{help, input, ycsb};
+use crate::redact;
 use crate::session::condition::Condition;
 use crate::session::findmax::Search;
 use crate::session::{self, parameters, steps};
@@ -438,7 +439,7 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             let (parameters, left) = take_parameters(rest)?;
             if let Some(extra) = left.first() {
                 return Err(Diagnostic::error(format!("`{first}` takes k=v words only, not `{extra}`"))
-                    .help(format!("nbrs {first} workload={extra}"))
+                    .help(format!("nbrs {first} {}", as_workload(extra)))
                     .into());
             }
             let json = options.json;
@@ -518,7 +519,7 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             let (parameters, left) = take_parameters(rest)?;
             if let Some(extra) = left.first() {
                 return Err(Diagnostic::error(format!("`findmax` takes k=v words only, not `{extra}`"))
-                    .help(format!("nbrs findmax --keep 'p99<20ms' workload={extra}"))
+                    .help(format!("nbrs findmax --keep 'p99<20ms' {}", as_workload(extra)))
                     .into());
             }
             let progress = progress_mode(options.progress.as_deref())?;
@@ -529,6 +530,12 @@ fn request(options: &Options, given: &[&str]) -> Result<Request, WordsError> {
             Ok(Request::Run { script: Script::read(&options.words, &options.include)?, progress })
         }
     }
+}
+
+/// `workload=NAME` as a shell takes it.
+fn as_workload(name: &str) -> String {
+    let name = if name.is_empty() { "NAME" } else { name };
+    redact::command_line(&[format!("workload={name}")])
 }
 
 /// `k=v`, and not the path of a file.
@@ -709,7 +716,7 @@ impl Script {
                     let (parameters, left) = take_parameters(after)?;
                     if let Some(extra) = left.first().filter(|w| !is_command(w) && parameters.is_empty()) {
                         return Err(Diagnostic::error(format!("`{word}` takes k=v words, not `{extra}`"))
-                            .help(format!("nbrs {word} workload={extra}"))
+                            .help(format!("nbrs {word} {}", as_workload(extra)))
                             .into());
                     }
                     script.commands.push(Scripted::Activity { verb: word.clone(), parameters });
@@ -845,6 +852,7 @@ mod tests {
             ("completions tcsh", "no completions for the shell `tcsh`"),
             ("help function", "needs a name"),
             ("help me", "no help on `me`"),
+            ("help ", "no help on ``"),
             ("help run --markdown", "goes with"),
             ("--argsfile", "needs the name of a file"),
             ("server now", "options only"),

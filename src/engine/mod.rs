@@ -106,6 +106,9 @@ pub struct Activity {
     /// A function reads how many inserting cycles are acknowledged
     /// ([`Context::acknowledged`](crate::functions::Context::acknowledged)): they are counted.
     pub watermark: bool,
+    /// Its ops do nothing but write for a reader: it ends once that has closed what they write to
+    /// ([`Failure::unread`](crate::adapters::Failure::unread)).
+    pub for_reader: bool,
     /// No cycle came to its end for so long: the observer is told what is in flight.
     pub stall: Duration,
 }
@@ -142,6 +145,7 @@ impl Default for Activity {
             max_tries: 10,
             journal: None,
             watermark: false,
+            for_reader: false,
             stall: STALL,
         }
     }
@@ -172,6 +176,8 @@ pub enum Ended {
     TimeUp,
     /// Somebody asked for it.
     Stopped,
+    /// The reader of what its ops write has closed it.
+    Unread,
     /// An error that the policy does not let pass.
     Failed { op: String, cycle: u64, name: String, message: String },
 }
@@ -301,6 +307,7 @@ struct Shared {
     duration: Option<Duration>,
     journal: Option<Journal>,
     watermark: Option<Watermark>,
+    for_reader: bool,
     stall: Duration,
     /// Logical threads so far.
     threads: AtomicU64,
@@ -329,6 +336,8 @@ struct Ending {
     drain: Option<Duration>,
     /// The first error that does not pass.
     failure: Option<Fatal>,
+    /// The reader of what ops write has closed it.
+    unread: bool,
 }
 
 struct Fatal {
@@ -371,6 +380,7 @@ pub fn start(activity: Activity, observer: Arc<dyn Observer>) -> Running {
         duration: activity.duration,
         journal: activity.journal,
         watermark,
+        for_reader: activity.for_reader,
         stall: activity.stall,
         threads: AtomicU64::new(0),
         slots: std::iter::repeat_with(Slot::default).take(max_in_flight.unwrap_or(threads)).collect(),
@@ -486,6 +496,12 @@ impl Shared {
     /// Ends the activity by an error; the first one is kept.
     fn fail(&self, failure: Fatal) {
         self.ending().failure.get_or_insert(failure);
+        self.stop();
+    }
+
+    /// There is nobody left to write for.
+    fn unread(&self) {
+        self.ending().unread = true;
         self.stop();
     }
 

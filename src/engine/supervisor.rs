@@ -396,15 +396,16 @@ fn result(shared: &Shared, elapsed: Duration, backlog_left: u64, books: Books) -
     let cycles_asked = shared.cycles.total();
     let cycles_before = shared.cycles_before();
     let cycles_done = shared.recorder.counts().done;
-    let (failure, time_up) = {
+    let (failure, time_up, unread) = {
         let mut ending = shared.ending();
-        (ending.failure.take(), ending.time_up)
+        (ending.failure.take(), ending.time_up, ending.unread)
     };
     let ended = match failure {
         Some(Fatal { op, cycle, name, message }) => {
             Ended::Failed { op: shared.op_name(op), cycle, name, message }
         }
         None if cycles_done + cycles_before >= cycles_asked => Ended::Complete,
+        None if unread => Ended::Unread,
         None if time_up => Ended::TimeUp,
         None => Ended::Stopped,
     };

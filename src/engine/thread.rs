@@ -56,6 +56,10 @@ pub(super) async fn run(shared: Arc<Shared>, thread: usize, turn: u32) {
                 timers.note(&shared, flight.op, flight.sent);
                 let next = match landing {
                     Landing::Well(outcome) => flight.ok(&outcome),
+                    Landing::Unread => {
+                        flight.unread();
+                        return;
+                    }
                     Landing::Badly(outcome, failure) => {
                         flight.failed(&outcome, &failure);
                         None
@@ -148,6 +152,8 @@ struct Flight<'a> {
 enum Landing {
     Well(Outcome),
     Badly(Outcome, Failure),
+    /// Nobody reads what it was to write.
+    Unread,
 }
 
 impl<'a> Flight<'a> {
@@ -201,6 +207,9 @@ impl<'a> Flight<'a> {
         loop {
             let mut outcome = dispenser.run(cycle, scratch).await;
             let Some(failure) = outcome.failure.take() else { return Landing::Well(outcome) };
+            if failure.unread && self.shared.for_reader {
+                return Landing::Unread;
+            }
             self.decision = self.shared.decide(&failure);
             let retry = self.decision.retry && !self.decision.stop;
             self.given_up = retry && self.tries >= self.shared.max_tries;
@@ -217,10 +226,7 @@ impl<'a> Flight<'a> {
 
     /// The record of the op, with which its cycle is over or not.
     fn sample(&mut self, outcome: &Outcome, last: bool) -> Sample {
-        self.landed = true;
-        if let Some(slot) = self.shared.slots.get(self.thread) {
-            slot.0.store(0, Relaxed);
-        }
+        self.land();
         let now = Instant::now();
         let times = self.sent.map(|sent| Times {
             wait: self.due.map_or(0, |due| nanoseconds(due, sent)),
@@ -236,6 +242,22 @@ impl<'a> Flight<'a> {
             tries: self.tries,
             ended: nanoseconds(self.shared.started, now),
         }
+    }
+
+    /// The slot of the thread is free.
+    fn land(&mut self) {
+        self.landed = true;
+        if let Some(slot) = self.shared.slots.get(self.thread) {
+            slot.0.store(0, Relaxed);
+        }
+    }
+
+    /// The op did nothing and is no error: it leaves no record, and its cycle was not done.
+    fn unread(mut self) {
+        self.land();
+        self.acknowledge(false);
+        self.write_down(false);
+        self.shared.unread();
     }
 
     /// Gives the op that is next in the cycle.

@@ -175,6 +175,13 @@ impl Reader<'_> {
                 };
                 self.notices.push(notice.at(self.text.locate(range)));
             }
+            Rule::close if pair.as_str().is_empty() => {
+                self.notices.push(
+                    Diagnostic::warning("the `)` of a call is missing here")
+                        .at(self.text.locate(range(pair)))
+                        .help("the call is taken to end here"),
+                );
+            }
             Rule::assign => {
                 let range = range(pair);
                 self.notices.push(
@@ -328,20 +335,30 @@ fn check_depth(text: &Text) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// Whether a character may stand in the name of a function.
+fn in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.".contains(c)
+}
+
 /// pest's error in the words of the person who wrote the recipe.
 fn explain(text: &Text, error: &pest::error::Error<Rule>) -> Diagnostic {
     let source = text.as_str();
-    let at = match error.location {
-        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at.min(source.len()),
-    };
-    let rest = source.get(at..).unwrap_or_default();
-    let before = source.get(..at).unwrap_or_default();
-    let end = at + rest.chars().next().map_or(0, char::len_utf8);
     let expected = match &error.variant {
         ErrorVariant::ParsingError { positives, .. } => positives.as_slice(),
         ErrorVariant::CustomError { .. } => &[],
     };
     let wants = |rule: Rule| expected.contains(&rule);
+    let mut at = match error.location {
+        InputLocation::Pos(at) | InputLocation::Span((at, _)) => at.min(source.len()),
+    };
+    if wants(Rule::open) {
+        // What was dropped behind the name is what stands in the place of the parenthesis.
+        let name = source[..at].trim_end_matches(|c| !in_name(c)).len();
+        at = name + (source[name..].len() - source[name..].trim_start().len());
+    }
+    let rest = source.get(at..).unwrap_or_default();
+    let before = source.get(..at).unwrap_or_default();
+    let end = at + rest.chars().next().map_or(0, char::len_utf8);
     let found = match rest.chars().next() {
         None => "the end of the recipe".to_owned(),
         Some('\n' | '\r') => "the end of the line".to_owned(),
@@ -356,15 +373,8 @@ fn explain(text: &Text, error: &pest::error::Error<Rule>) -> Diagnostic {
     };
     let located = |diagnostic: Diagnostic| diagnostic.at(text.locate(at..end));
     if wants(Rule::open) {
-        let name: String = {
-            let tail: String = before
-                .trim_end()
-                .chars()
-                .rev()
-                .take_while(|c| c.is_alphanumeric() || "_-.".contains(*c))
-                .collect();
-            tail.chars().rev().collect()
-        };
+        let before = before.trim_end();
+        let name = &before[before.trim_end_matches(in_name).len()..];
         return located(Diagnostic::error(format!("expected `(` after `{name}`, found {found}")))
             .help(format!("a function is called with parentheses: `{name}()`"));
     }
@@ -557,8 +567,12 @@ mod tests {
             ("; Mod(10)", "a function name"),
             ("Mod(010)", "`0`"),
             ("F('it''s')", "second text"),
-            ("ToString", "`(`"),
-            ("Mod(10); ToString", "`(`"),
+            ("ToString", "`(` after `ToString`, found the end"),
+            ("Mod(10); ToString ", "`(` after `ToString`, found the end"),
+            // What starts nothing stands where the parenthesis should.
+            ("mongodb://h/", "`(` after `mongodb`, found `:`"),
+            ("mongodb+srv://h", "`(` after `mongodb`, found `+`"),
+            ("é é F # x", "`(` after `F`, found `#`"),
             ("Mod(\n10)", "line ends"),
             ("Mod(9999999999999999999)", "64-bit"),
             ("Mod(99999999999999999999L)", "64-bit"),
@@ -580,8 +594,12 @@ mod tests {
             ("Mod(+10)", vec![(4, 5)]),
             ("Mod(10) # comment", vec![(8, 9), (10, 17)]),
             ("Mod(10) ToString()", vec![(8, 18)]),
-            ("F('a'')", vec![(5, 7)]),
+            // The quote that is dropped takes the parenthesis along.
+            ("F('a'')", vec![(5, 7), (7, 7)]),
             ("x=Mod(10)", vec![(0, 2)]),
+            // Parentheses that the reference does without.
+            ("Hash(", vec![(5, 5)]),
+            ("Mod(1000; Hash( ; F('a'", vec![(8, 8), (16, 16), (23, 23)]),
         ] {
             let text = Text::of_source("recipe", recipe);
             let notices = parse(&text).expect(recipe).notices;

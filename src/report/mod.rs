@@ -182,6 +182,19 @@ pub struct Activity {
     pub timeline: Option<Timeline>,
 }
 
+/// What an activity is called where several may share an alias: the alias, and which of them it is unless it is
+/// the first (0).
+pub fn label(alias: &str, nth: usize) -> String {
+    if nth == 0 { alias.to_owned() } else { format!("{alias} ({})", nth + 1) }
+}
+
+impl Activity {
+    /// What it is called among `all` activities of its run.
+    pub fn label(&self, all: &[Activity]) -> String {
+        label(&self.alias, all.iter().filter(|other| other.alias == self.alias && other.id < self.id).count())
+    }
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -196,7 +209,7 @@ pub enum Status {
     Misconfigured,
     /// Ctrl-C.
     Interrupted,
-    /// SIGTERM.
+    /// SIGTERM, or SIGHUP.
     Terminated,
 }
 

@@ -14,10 +14,10 @@ const OPS_SHOWN: usize = 10;
 /// Error names of one op beyond these are counted, not named.
 const ERRORS_SHOWN: usize = 6;
 
-/// The summary of one activity as whole lines.
-pub fn text(activity: &Activity) -> String {
+/// The summary of one activity as whole lines; `label` is what it is called.
+pub fn text(activity: &Activity, label: &str) -> String {
     let figures = Figures::of(activity);
-    let mut lines = account(activity, &figures);
+    let mut lines = account(activity, label, &figures);
     counts(&figures, &mut lines);
     errors(&figures.ops, &mut lines);
     times(&figures.ops, &mut lines);
@@ -29,18 +29,18 @@ pub fn text(activity: &Activity) -> String {
 pub fn write(run: &Run, to: &Destination) -> Result<(), ReportError> {
     to.write(|out| {
         for activity in &run.activities {
-            writeln!(out, "{}", text(activity))?;
+            writeln!(out, "{}", text(activity, &activity.label(&run.activities)))?;
         }
         out.write_all(closing(run).as_bytes())
     })
 }
 
 /// What became of an activity, in sentences: the first is of its cycles, the others are of its pace.
-pub(super) fn account(activity: &Activity, figures: &Figures) -> Vec<String> {
-    std::iter::once(headline(activity)).chain(remarks::of(activity, figures)).collect()
+pub(super) fn account(activity: &Activity, label: &str, figures: &Figures) -> Vec<String> {
+    std::iter::once(headline(activity, label)).chain(remarks::of(activity, figures)).collect()
 }
 
-fn headline(activity: &Activity) -> String {
+fn headline(activity: &Activity, label: &str) -> String {
     let ended = match &activity.ended {
         Ended::Complete => "all cycles done".to_owned(),
         Ended::TimeUp => "its time was over".to_owned(),
@@ -66,7 +66,7 @@ fn headline(activity: &Activity) -> String {
     };
     format!(
         "{}: {cycles}{before} in {} with {}; {ended}",
-        wording::name(&activity.alias),
+        wording::name(label),
         wording::elapsed(activity.elapsed),
         wording::counted(activity.threads as u64, "thread"),
     )
@@ -290,6 +290,10 @@ mod tests {
     use crate::report::{Op, Target};
     use hdrhistogram::Histogram;
     use std::time::{Duration, SystemTime};
+
+    fn text(activity: &Activity) -> String {
+        super::text(activity, &activity.alias)
+    }
 
     /// Records `n` values that spread evenly from `low` to `high` nanoseconds.
     fn spread(histogram: &mut Histogram<u64>, n: u64, low: u64, high: u64) {

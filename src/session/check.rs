@@ -1,7 +1,8 @@
 //! All that is wrong with a workload file, at once: what loading it, planning its scenarios and preparing their
 //! steps and its other ops say. Contacts nothing.
 
-use super::{Command, SessionError, Unused, check_alias, parameters, prepare, steps};
+use super::commands::check_alias;
+use super::{Command, SessionError, Unused, parameters, prepare, steps};
 use crate::bindings::Program;
 use crate::span::{Diagnostic, Location, Severity};
 use crate::workload::{self, Workload, scenario, tags};

@@ -51,6 +51,7 @@ impl Session<'_> {
         let head = Arc::new(head_of(&prepared, self.launched, embedded, &adapters));
         let timers = timers(&prepared.ops);
         let watermark = prepared.ops.iter().any(|op| op.plan.reads_acknowledged);
+        let for_reader = prepared.only_prints();
         let clients = prepared.clients();
         let adapter_of = |op: &PreparedOp| {
             let position = clients.iter().position(|first| first.client() == op.client())?;
@@ -94,6 +95,7 @@ impl Session<'_> {
             max_tries: prepared.max_tries,
             journal,
             watermark,
+            for_reader,
             ..Activity::default()
         };
         self.view.begin(&head);

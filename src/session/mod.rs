@@ -3,6 +3,7 @@
 //! to see goes to a [`View`].
 
 pub mod check;
+pub mod commands;
 pub mod condition;
 mod counters;
 pub mod findmax;
@@ -18,8 +19,9 @@ mod values;
 use crate::adapters::{self, AdapterError, AdapterRow, LONGEST_CLOSE, TargetFacts};
 use crate::engine::{ActivityResult, Behind, Control, Ended, Observer, Progress, Stall};
 use crate::metrics::{ConnectionPoint, Frame, ServerPoint};
-use crate::span::{Diagnostic, Location, Severity, nearest};
+use crate::span::{Diagnostic, Location, Severity};
 use crate::units::Rate;
+use commands::check_alias;
 use condition::Condition;
 use findmax::Probe;
 use indexmap::IndexMap;
@@ -607,50 +609,6 @@ impl Session<'_> {
             }
         }
         self.active = rest;
-    }
-}
-
-/// What is wrong or odd with the values and aliases of commands, without a look at their workloads.
-pub fn examine(commands: &[Command]) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let mut aliases = Vec::new();
-    for command in commands {
-        match command {
-            Command::Activity { request, .. } => {
-                found.extend(prepare::check_values(request));
-                aliases.push(prepare::alias(&request.parameters, "mongodb"));
-            }
-            other => found.extend(check_alias(other, &aliases)),
-        }
-    }
-    found
-}
-
-/// `await` of what no command before it started is an error; `stop` of nothing is said, as it may be meant.
-fn check_alias(command: &Command, started: &[String]) -> Option<Diagnostic> {
-    match command {
-        Command::Await { alias, place } if !started.contains(alias) => {
-            let error = Diagnostic::error(format!("await: no activity `{alias}` is started before it"));
-            let error = error.at(place.clone());
-            Some(match nearest(alias, started.iter().map(String::as_str)).first() {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None if started.is_empty() => error,
-                None => error.help(format!("there are: {}", started.join(", "))),
-            })
-        }
-        Command::Stop { patterns, place }
-            if !started.iter().any(|a| patterns.iter().any(|p| p.is_match(a))) =>
-        {
-            let asked: Vec<&str> = patterns.iter().map(steps::written).collect();
-            let asked = asked.join(",");
-            let warning = Diagnostic::warning(format!("stop: no activity `{asked}` is started before it"));
-            let warning = warning.at(place.clone());
-            Some(match started.is_empty() {
-                true => warning,
-                false => warning.help(format!("there are: {}", started.join(", "))),
-            })
-        }
-        _ => None,
     }
 }
 

@@ -20,6 +20,9 @@ use std::path::PathBuf;
 /// How many cycles of an op are bound to learn its size.
 const SIZE_SAMPLES: usize = 64;
 
+/// The driver whose ops are texts to be written.
+const PRINTS: &str = "stdout";
+
 /// One op of a prepared activity.
 pub struct PreparedOp {
     pub name: String,
@@ -124,12 +127,17 @@ impl Prepared {
         clients
     }
 
+    /// Its ops do nothing but write their texts.
+    pub fn only_prints(&self) -> bool {
+        self.ops.iter().all(|op| op.driver.name == PRINTS)
+    }
+
     /// An op of this activity writes its text to the process's standard output.
     pub fn uses_stdout(&self) -> bool {
         if self.ops.iter().any(|op| op.plan.dry_run == Some(DryRun::Emit)) {
             return true;
         }
-        self.ops.iter().any(|op| op.driver.name == "stdout")
+        self.ops.iter().any(|op| op.driver.name == PRINTS)
             && self.parameters.get("filename").is_none_or(|name| name == "stdout")
     }
 }
@@ -144,6 +152,8 @@ pub struct Request {
     pub passed_on: Vec<String>,
     pub scenario: Option<String>,
     pub step: Option<String>,
+    /// It is a step that runs another workload than its own.
+    pub runs_other: bool,
 }
 
 impl Request {
@@ -180,6 +190,9 @@ pub struct Selected {
     pub variables: Vec<String>,
     /// Parameters under their canonical names.
     pub parameters: IndexMap<String, String>,
+    /// Of those that the scenario passes on, the ones that nothing here knows, each with what is wrong with it; where
+    /// that was looked for.
+    pub unused: Vec<(String, Diagnostic)>,
 }
 
 /// A row of the driver table by name; the error names the nearest.
@@ -197,12 +210,27 @@ pub fn driver(name: &str) -> Result<&'static AdapterRow, Diagnostic> {
 /// Loads the workload and selects ops by `tags=`. Builds no binding and chooses no driver, so that the parameters
 /// of all drivers may be given.
 pub fn select(request: &Request, includes: &[PathBuf]) -> Result<Selected, SessionError> {
-    let selected = select_with(request, includes, workload::load)?;
+    let mut selected = select_with(request, includes, workload::load)?;
     let drivers: Vec<&str> = ADAPTERS.iter().map(|row| row.name).collect();
-    let unknown = parameters::unknown(&selected.parameters, &drivers, &selected.variables);
-    let unknown = unknown.into_iter().filter(|(name, _)| !request.passed_on.contains(name));
-    let faults: Vec<Diagnostic> = unknown.map(|(name, error)| error.at(request.place(&name))).collect();
+    let (unused, unknown) = unknown(request, &selected.parameters, &drivers, &selected.variables);
+    selected.unused = unused;
+    let faults: Vec<Diagnostic> =
+        unknown.into_iter().map(|(name, error)| error.at(request.place(&name))).collect();
     if faults.is_empty() { Ok(selected) } else { Err(faults.into()) }
+}
+
+/// A parameter's name, and what is wrong with it.
+type Fault = (String, Diagnostic);
+
+/// The parameters that nothing knows: those that a scenario passes on, which another step may know, and the others.
+fn unknown(
+    request: &Request,
+    parameters: &IndexMap<String, String>,
+    drivers: &[&str],
+    variables: &[String],
+) -> (Vec<Fault>, Vec<Fault>) {
+    let unknown = parameters::unknown(parameters, drivers, variables);
+    unknown.into_iter().partition(|(name, _)| request.passed_on.contains(name))
 }
 
 /// Reads the workload of a name.
@@ -242,7 +270,7 @@ pub(super) fn select_with(
     };
     notices.extend(filter.notices().iter().cloned());
     let ops = if workload.ops.is_empty() { Vec::new() } else { filter.select(&workload)? };
-    Ok(Selected { workload, ops, notices, variables, parameters: given })
+    Ok(Selected { workload, ops, notices, variables, parameters: given, unused: Vec::new() })
 }
 
 fn unescape(text: &str) -> String {
@@ -353,7 +381,7 @@ pub fn prepare(request: &Request, includes: &[PathBuf]) -> Result<Prepared, Sess
 
 /// Prepares an activity of which [`select`] has chosen the ops.
 pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<Prepared, SessionError> {
-    let Selected { workload, mut ops, mut notices, variables, parameters } = selected;
+    let Selected { workload, mut ops, mut notices, variables, parameters, .. } = selected;
     let bare = ops.is_empty();
     if bare && parameters.contains_key("tags") {
         notices.push(
@@ -402,9 +430,7 @@ pub(super) fn prepare_selected(request: &Request, selected: Selected) -> Result<
         vec![None; ops.len()]
     });
     let whole_ratios = sequence::whole(&chosen.iter().map(|(_, ratio, _)| *ratio).collect::<Vec<_>>());
-    let (unused, unknown): (Vec<_>, Vec<_>) = parameters::unknown(&parameters, &drivers, &variables)
-        .into_iter()
-        .partition(|(name, _)| request.passed_on.contains(name));
+    let (unused, unknown) = unknown(request, &parameters, &drivers, &variables);
     faults.extend(unknown.into_iter().map(|(name, error)| error.at(request.place(&name))));
     notice_idle_params(ops.iter().zip(&chosen).map(|(op, (row, ..))| (op, *row)), &mut notices);
 

@@ -48,7 +48,7 @@ pub fn examine(
 pub fn command(step: PlannedStep) -> Result<Command, Diagnostic> {
     match step.verb.as_str() {
         "run" | "start" => {
-            let PlannedStep { mut params, written, alias, .. } = step;
+            let PlannedStep { mut params, written, alias, runs_other, .. } = step;
             params.entry("alias".to_owned()).or_insert(alias);
             let passed_on = params.keys().filter(|name| !written.contains_key(*name)).cloned().collect();
             let request = prepare::Request {
@@ -57,6 +57,7 @@ pub fn command(step: PlannedStep) -> Result<Command, Diagnostic> {
                 passed_on,
                 scenario: Some(step.scenario).filter(|name| !name.is_empty()),
                 step: Some(step.step).filter(|name| !name.is_empty()),
+                runs_other,
             };
             Ok(Command::Activity { request: Box::new(request), wait: step.verb == "run" })
         }
@@ -82,12 +83,18 @@ pub fn simple(verb: &str, argument: &str, place: Option<Location>) -> Result<Com
         _ => {
             let mut patterns = Vec::new();
             for alias in argument.split([',', ';', ' ']).filter(|alias| !alias.is_empty()) {
-                let pattern = Regex::new(&format!("{WHOLE}{alias}{OF_ALIAS}")).map_err(|error| {
-                    Diagnostic::error(format!(
-                        "`{verb} {argument}`: `{alias}` is no pattern of aliases: {error}"
-                    ))
-                    .at(place.clone())
-                })?;
+                // On its own first, so that an error speaks of what was written.
+                let pattern = Regex::new(alias)
+                    .and_then(|_| Regex::new(&format!("{WHOLE}{alias}{OF_ALIAS}")))
+                    .map_err(|error| {
+                        let why = error.to_string();
+                        let why =
+                            why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                        Diagnostic::error(format!(
+                            "`{verb} {argument}`: `{alias}` is no pattern of aliases: {why}"
+                        ))
+                        .at(place.clone())
+                    })?;
                 patterns.push(pattern);
             }
             Ok(Command::Stop { patterns, place })

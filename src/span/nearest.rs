@@ -10,6 +10,10 @@ const MOST: usize = 3;
 /// near too, behind those with few edits.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let folded = fold(wanted);
+    if folded.is_empty() {
+        // Every short name would be near.
+        return Vec::new();
+    }
     // A third of the letters may be wrong, and at least one in a short word.
     let tolerated = (folded.chars().count() / 3).clamp(1, 4);
     let mut near: Vec<(usize, &str)> = known

@@ -238,13 +238,27 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 fn unknown(name: &str, includes: &[PathBuf]) -> Diagnostic {
     let error = Diagnostic::error(format!("no workload `{name}`"));
+    // What is there by name and cannot be followed: a link to nothing or in a ring, a folder that is closed to us.
+    let unreadable = |path: PathBuf| {
+        let cause = fs::metadata(&path).err()?;
+        let is_there = cause.kind() != io::ErrorKind::NotFound || fs::symlink_metadata(&path).is_ok();
+        (is_there && cause.kind() != io::ErrorKind::NotADirectory).then_some((path, cause))
+    };
+    if let Some((path, cause)) = candidates(name).into_iter().find_map(unreadable) {
+        let shown = path.display();
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
+        return match is_link {
+            true => Diagnostic::error(format!("`{shown}` is a link that leads to no file: {cause}")),
+            false => Diagnostic::error(format!("cannot read `{shown}`: {cause}")),
+        };
+    }
     if candidates(name).iter().chain([&PathBuf::from(name)]).any(|path| path.is_dir()) {
         return error.help("this is a folder: give a file in it");
     }
     if Path::new(name).is_file() {
         return error.help("a workload is a .yaml, .yml or .json file");
     }
-    if let Some(path) = candidates(name).iter().find(|path| path.exists()) {
+    if let Some(path) = candidates(name).iter().chain([&PathBuf::from(name)]).find(|path| path.exists()) {
         return Diagnostic::error(format!("`{}` is a pipe or a device, and no file", path.display()))
             .help("a workload is read more than once: write it into a file");
     }
@@ -302,6 +316,33 @@ mod tests {
         {
             let error = find(&at(name), &[]).expect_err(name).one_line();
             assert!(error.contains(part), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_followed_is_said_with_the_reason_and_nothing_is_suggested() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+        for (to, link) in
+            [("ring.yaml", "ring.yaml"), ("b.yml", "a.yml"), ("a.yml", "b.yml"), ("gone", "dangling.yaml")]
+        {
+            std::os::unix::fs::symlink(to, at(link)).expect("a link");
+        }
+        fs::write(at("file.yaml"), "ops: x\n").expect("a file");
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).expect("a pipe");
+        let long = "x".repeat(300);
+        for (name, part) in [
+            ("ring.yaml", "is a link that leads to no file: Too many levels"),
+            ("ring", "ring.yaml` is a link that leads to no file: Too many levels"),
+            ("a", "a.yml` is a link that leads to no file: Too many levels"),
+            ("dangling", "dangling.yaml` is a link that leads to no file: No such file"),
+            (&long, "cannot read"),
+            ("file.yaml/x", "no workload"),
+            ("pipe", "pipe` is a pipe or a device"),
+        ] {
+            let error = find(&at(name), &[]).expect_err(name).one_line();
+            assert!(error.contains(part) && !error.contains("did you mean"), "{name}: {error}");
         }
     }
 

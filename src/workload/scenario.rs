@@ -49,6 +49,8 @@ pub struct PlannedStep {
     pub written: IndexMap<String, Text>,
     /// Where the alias or time of what is no activity stands, or else the verb.
     pub place: Option<Location>,
+    /// It runs another workload than the one that it is a step of.
+    pub runs_other: bool,
 }
 
 /// What a scenario command comes to.
@@ -294,6 +296,8 @@ impl Planner<'_> {
         let mut params: IndexMap<String, String> = IndexMap::new();
         let mut written: IndexMap<String, Text> = IndexMap::new();
         let mut all_known = true;
+        let runs_other = self.runs_other(&given);
+        self.other_workload |= runs_other;
         for piece in given {
             let Some((operator, value)) = piece.assigned else { continue };
             let name = (self.vocabulary.canonical)(piece.name.as_str());
@@ -303,7 +307,8 @@ impl Planner<'_> {
             }
             let own = value.as_str().to_owned();
             // What is left out need not exist.
-            if !is_undefined(&own) && !self.check_name(&piece.name) {
+            // Which names another workload has is known where it is read.
+            if !is_undefined(&own) && !runs_other && !self.check_name(&piece.name) {
                 all_known = false;
                 continue;
             }
@@ -348,9 +353,6 @@ impl Planner<'_> {
         }
         params.retain(|_, value| !is_undefined(value));
         written.retain(|name, _| params.contains_key(name));
-        if params.get("workload").is_some_and(|other| other != self.typed) {
-            self.other_workload = true;
-        }
         if !["workload", "op"].iter().any(|name| params.contains_key(*name)) {
             params.insert("workload".to_owned(), self.typed.to_owned());
         }
@@ -365,8 +367,22 @@ impl Planner<'_> {
             params,
             written,
             place,
+            runs_other,
         });
         Ok(())
+    }
+
+    /// Whether an activity with the parameters `given` runs another workload.
+    fn runs_other(&self, given: &[Piece]) -> bool {
+        let named = |piece: &&Piece| (self.vocabulary.canonical)(piece.name.as_str()) == "workload";
+        let written = given.iter().find(named).and_then(|piece| piece.assigned.as_ref());
+        let user = self.user.get("workload").map(String::as_str);
+        let named = match written {
+            Some((1, value)) => user.or(Some(value.as_str())),
+            Some((_, value)) => Some(value.as_str()),
+            None => user,
+        };
+        named.is_some_and(|named| !is_undefined(named) && named != self.typed)
     }
 
     /// A step's own parameters must exist too. Whether this one does.

@@ -169,12 +169,20 @@ pub(super) fn of_partial_write(reply: &RawDocument) -> Option<Failure> {
             message.push_str(&format!(" (and {more} more write errors)"));
         }
         let exception = Some("MongoBulkWriteException");
-        return Some(Failure { name, code, exception, message, partial: true, documents: more as u64 + 1 });
+        return Some(Failure {
+            name,
+            code,
+            exception,
+            message,
+            partial: true,
+            documents: more as u64 + 1,
+            ..Failure::default()
+        });
     }
     let error = reply.get_document("writeConcernError").ok()?;
     let (name, code, message) = named(error);
     let exception = Some("MongoWriteConcernException");
-    Some(Failure { name, code, exception, message, partial: true, documents: 0 })
+    Some(Failure { name, code, exception, message, partial: true, ..Failure::default() })
 }
 
 /// Name, number and message of an error document in a reply.

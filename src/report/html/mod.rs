@@ -82,13 +82,13 @@ fn page(run: &Run) -> String {
     }
     if run.activities.len() > 1 {
         let link = |(at, activity): (usize, &Activity)| {
-            format!("<a href=\"#a{at}\">{}</a>", escaped(&wording::name(&activity.alias)))
+            format!("<a href=\"#a{at}\">{}</a>", escaped(&wording::name(&activity.label(&run.activities))))
         };
         out += &format!("<nav>{}</nav>\n", run.activities.iter().enumerate().map(link).collect::<String>());
     }
     out += "</header>\n";
     for (at, activity) in run.activities.iter().enumerate() {
-        out += &section(at, activity);
+        out += &section(at, activity, &activity.label(&run.activities));
     }
     out += &configuration(run);
     out += &format!(
@@ -119,10 +119,10 @@ fn moment(time: SystemTime) -> String {
     format!("{} UTC", stamp.split('.').next().unwrap_or(&stamp))
 }
 
-fn section(at: usize, activity: &Activity) -> String {
+fn section(at: usize, activity: &Activity, label: &str) -> String {
     let figures = Figures::of(activity);
-    let mut out = format!("<section id=\"a{at}\">\n<h2>{}</h2>\n", escaped(&wording::name(&activity.alias)));
-    for line in summary::account(activity, &figures) {
+    let mut out = format!("<section id=\"a{at}\">\n<h2>{}</h2>\n", escaped(&wording::name(label)));
+    for line in summary::account(activity, label, &figures) {
         out += &format!("<p class=\"soft\">{}</p>\n", escaped(line.trim()));
     }
     out += &cards(activity, &figures);
@@ -339,7 +339,7 @@ fn configuration(run: &Run) -> String {
             Some(rate) => format!("target {}", wording::per_second(rate)),
             None => "as fast as they go".to_owned(),
         });
-        fact(&activity.alias, &escaped(&parts.join(", ")));
+        fact(&activity.label(&run.activities), &escaped(&parts.join(", ")));
     }
     format!(
         "<section>\n<h2>Configuration</h2>\n<div class=\"wide-table\"><table class=\"facts\">\n{rows}</table></div>\n</section>\n"
