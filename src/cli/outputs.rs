@@ -199,7 +199,7 @@ impl Outputs {
         for (file, write) in self.whole() {
             all.push((write, Destination::new(file.clone()).map_err(said)?));
         }
-        for (target, after) in summary_targets(self.report_summary_to.as_deref().unwrap_or(""))? {
+        for (target, after) in self.report_summary_to.as_deref().map_or(Ok(Vec::new()), summary_targets)? {
             let to = match target {
                 SummaryTo::Stdout => Destination::Stdout,
                 SummaryTo::Stderr => {

@@ -5,6 +5,7 @@ use super::super::AdapterError;
 use crate::redact;
 use ::mongodb::error::ErrorKind;
 use ::mongodb::options::ClientOptions;
+use std::path::Path;
 use std::time::Duration;
 
 /// What stands in the place of a secret.
@@ -96,12 +97,20 @@ impl Target {
                 let words = secrets.scrub(&plain_words(&error.kind));
                 Err(match *error.kind {
                     ErrorKind::DnsResolve { .. } | ErrorKind::Io(_) => {
-                        AdapterError::Unreachable(format!("{shown}: {words}"))
+                        AdapterError::Unreachable(format!("{shown}: {words}{}", without_resolver()))
                     }
                     _ => AdapterError::Configuration(format!("connection={shown} is not valid: {words}")),
                 })
             }
         }
+    }
+}
+
+/// What is missing where a name cannot be resolved, such as in an empty root.
+fn without_resolver() -> &'static str {
+    match Path::new("/etc/resolv.conf").exists() {
+        true => "",
+        false => ": there is no /etc/resolv.conf, which names the servers that resolve names",
     }
 }
 
