@@ -713,7 +713,9 @@ async fn a_run_that_was_cut_off_is_completed_with_each_cycle_done_once() {
     // Cycle 500 never comes back, cycle 520 ends the run.
     let first = Scripted::new(1000, |cycle, _| match cycle {
         500 => Step::Never,
-        520 => Step::Now(badly("HostUnreachable", false)),
+        // Not before 500 has begun, and with much left to do then.
+        520 => Step::After(Duration::from_millis(50), badly("HostUnreachable", false)),
+        521.. => Step::After(Duration::from_millis(1), well()),
         _ => Step::Now(well()),
     });
     let open = || Some(Journal::open(&path, "", 2000).expect("a journal"));
