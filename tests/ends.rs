@@ -6,7 +6,7 @@ use program::{Place, Ran, ended, signal};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(30);
@@ -30,11 +30,22 @@ fn until_it_runs(run: &mut Child) {
 
 // ---- signals ----
 
+/// Starts nbrs from a shell, after `before`.
+fn from_shell(place: &Place, before: &str, words: &str) -> Child {
+    let program = env!("CARGO_BIN_EXE_nbrs");
+    let mut shell = place.shell(&format!("{before} {program} {words}"));
+    shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a shell")
+}
+
+/// Hears of a closed terminal, though whoever runs the tests may not (`nohup`).
+const HEARING: &str = "exec env --default-signal=HUP";
+
 #[test]
 fn a_closed_terminal_ends_a_run_as_other_signals_do_with_its_reports() {
     let place = Place::new();
-    let words = ["run", "driver=diag", "op=delay=50ms", "cycles=100000", "--report-json-to", "result.json"];
-    let mut run = place.start(&[&words[..], &["--progress", "console:100ms"]].concat());
+    let words =
+        "run driver=diag op=delay=50ms cycles=100000 --report-json-to result.json --progress console:100ms";
+    let mut run = from_shell(&place, HEARING, words);
     until_it_runs(&mut run);
     signal(&run, Signal::HUP);
     let ran = ended(run, SOON);
@@ -50,11 +61,8 @@ fn a_closed_terminal_ends_a_run_as_other_signals_do_with_its_reports() {
 #[test]
 fn a_run_that_was_started_to_outlive_its_terminal_does() {
     let place = Place::new();
-    let program = env!("CARGO_BIN_EXE_nbrs");
     let words = "run driver=diag op=delay=20ms cycles=50 threads=1 --progress console:100ms";
-    let mut shell = place.shell(&format!("trap '' HUP; exec {program} {words}"));
-    let piped = std::process::Stdio::piped;
-    let mut run = shell.stdout(piped()).stderr(piped()).spawn().expect("a shell");
+    let mut run = from_shell(&place, "trap '' HUP; exec", words);
     until_it_runs(&mut run);
     signal(&run, Signal::HUP);
     let ran = ended(run, SOON);
@@ -66,7 +74,7 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
 fn a_closed_terminal_ends_the_server_as_other_signals_do() {
     let place = Place::new();
     for which in [Signal::HUP, Signal::INT, Signal::TERM] {
-        let mut server = place.start(&["server", "--data-dir", "data"]);
+        let mut server = from_shell(&place, HEARING, "server --data-dir data");
         program::listening(&mut server);
         signal(&server, which);
         assert_eq!(ended(server, SOON).code, 0, "{which:?}");
