@@ -334,10 +334,9 @@ impl Open {
             return (errors, files);
         }
         // What `nbrs report` will make of the result file must equal what is made now.
-        let run = &match report::json::told(run) {
-            Ok(run) => run,
-            Err(error) => return (vec![error], files),
-        };
+        let told = report::json::told(run);
+        // What a result file could not hold costs no other report.
+        let run = told.as_ref().unwrap_or(run);
         let mut note = |result: Result<(), ReportError>, to: &Destination| match result {
             Ok(()) => files.extend(to.path().map(Path::to_owned)),
             Err(error) => errors.push(error),

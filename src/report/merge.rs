@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 /// Runs that cannot be one, as a sentence.
 pub fn merge(runs: Vec<(String, Run)>, command: String) -> Result<Run, String> {
     for (at, (name, run)) in runs.iter().enumerate() {
-        if let Some((other, _)) = runs[..at].iter().find(|(_, other)| same(run, other)) {
+        if let Some((other, _)) = runs[..at].iter().find(|(_, other)| overlap(run, other)) {
             return Err(format!("{other} and {name} hold the same run, which would count twice"));
         }
         if run.max_rate.is_some() {
@@ -80,6 +80,20 @@ pub fn merge(runs: Vec<(String, Run)>, command: String) -> Result<Run, String> {
         ycsb: runs.first().map(|(_, run)| run.ycsb.clone()).unwrap_or_default(),
         max_rate: None,
     })
+}
+
+/// They are the same run, or one was merged of what the other is or was merged of.
+fn overlap(a: &Run, b: &Run) -> bool {
+    let merged = !a.merged.is_empty() || !b.merged.is_empty();
+    same(a, b) || merged && parts(a).iter().any(|part| parts(b).contains(part))
+}
+
+/// What tells the runs apart of which `run` was merged; itself, if of none.
+fn parts(run: &Run) -> Vec<(SystemTime, Duration, &str)> {
+    match &run.merged[..] {
+        [] => vec![(run.started, run.elapsed, &*run.command)],
+        merged => merged.iter().map(|part| (part.started, part.elapsed, &*part.command)).collect(),
+    }
 }
 
 fn same(a: &Run, b: &Run) -> bool {
@@ -170,7 +184,11 @@ fn activity(id: usize, parts: &[&Activity], one_target: bool) -> Result<Activity
         started,
         elapsed: since(end),
         closing: parts.iter().filter_map(|part| part.closing).max(),
-        cycles_asked: parts.iter().map(|part| part.cycles_asked).sum(),
+        cycles_asked: parts
+            .iter()
+            .map(|part| part.cycles_asked)
+            .reduce(|sum, asked| Some(sum?.saturating_add(asked?)))
+            .flatten(),
         cycles_done: sum(|part| part.cycles_done),
         cycles_before: sum(|part| part.cycles_before),
         threads: parts.iter().map(|part| part.threads).sum(),
@@ -466,6 +484,7 @@ mod tests {
         }
         // And again, with a part whose intervals are longer.
         let mut coarse = part(0, &seconds);
+        coarse.command.push_str(" once more");
         coarse.activities[0].series.retain(|point| point.at.as_secs() % 2 == 0);
         let again = merged(vec![both, coarse]);
         assert_eq!(again.activities[0].series.len(), 500);
@@ -505,5 +524,17 @@ mod tests {
         without.activities[0].timeline = None;
         assert!(error(vec![without]).contains("no timeline"));
         assert!(error(Vec::new()).contains("no run"));
+        // Nor by way of a result that it was merged into.
+        let two = vec![part(0, &[vec![1]]), part(50, &[vec![1]])];
+        let both = || ("both.json".to_owned(), merged(two.clone()));
+        let again = |other: (String, Run)| merge(vec![both(), other], String::new());
+        let (name, whole) = both();
+        let own = &whole.merged[0];
+        let one = Run { command: own.command.clone(), ..two[0].clone() };
+        assert!(again((name, whole.clone())).is_err());
+        assert!(again(("a.json".to_owned(), one)).is_err());
+        assert!(
+            again(("c.json".to_owned(), Run { command: "another".to_owned(), ..two[0].clone() })).is_ok()
+        );
     }
 }

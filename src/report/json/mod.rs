@@ -593,6 +593,7 @@ mod tests {
             connections: Some(3),
             mean_us: BTreeMap::from([("writes".to_owned(), 12.5)]),
         }];
+        main.cycles_asked = Some(i64::MAX as u64);
         main.connections = vec![
             ConnectionPoint { at: Duration::ZERO, asked: 9, opened: 8, lost: 0, open: 8 },
             ConnectionPoint { at: Duration::from_millis(3_000), asked: 3, opened: 2, lost: 4, open: 6 },
