@@ -248,6 +248,8 @@ struct Stalling {
 
 const STALL_AT: Duration = Duration::from_secs(5);
 const STALL: Duration = Duration::from_secs(2);
+/// In the interval in which it ends, ops that were in flight all the while end too, beside those that start.
+const AFTER: Duration = Duration::from_millis(1_500);
 
 impl Dispenser for Stalling {
     fn bind(&self, _: i64, _: &mut Context, _: &mut Scratch) -> Result<(), BindError> {
@@ -281,7 +283,7 @@ fn stall(out: &mut String) {
         let result = run(workers(), &stalling, activity);
         let totals = &result.totals[0];
         let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
-        let after = result.series.iter().filter(|point| point.at > STALL_AT + STALL + Duration::from_secs(1));
+        let after = result.series.iter().filter(|point| point.at > STALL_AT + STALL + AFTER);
         let most = after.map(|point| point.ok as f64 / point.length.as_secs_f64()).fold(0.0, f64::max);
         let _ = writeln!(
             out,
